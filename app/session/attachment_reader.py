@@ -55,6 +55,7 @@ class AttachmentReader(QObject):
 
     changed = Signal()
     refused = Signal(object)  # Notice or str
+    incomplete = Signal()  # the refused files are of the open message
 
     _read = Signal(object)  # Reading, from its thread
 
@@ -100,6 +101,7 @@ class AttachmentReader(QObject):
         places = max(0, MOST_FILES - len(self.files) - len(self.reading))
         self._readings += new[:places]
         if len(new) > places:
+            self.incomplete.emit()
             self.refused.emit(tr("A message can't have more than {limit} files.", limit=number(MOST_FILES)))
         self._read_next(self.files)
         self.changed.emit()
@@ -236,6 +238,8 @@ class AttachmentReader(QObject):
             shown = texts[:MOST_REFUSALS]
             if more := len(texts) - len(shown):
                 shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else texts[-1])
+            if files is self.files:
+                self.incomplete.emit()
             self.refused.emit(Notice("\n".join(shown), topic="refused"))  # instead of the notice with fewer files
         if not any(one.files is files for one in self._readings):
             self._refusals.clear()

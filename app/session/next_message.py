@@ -71,7 +71,7 @@ class NextMessage(QObject):
         session.turn_added.connect(self._claim_draft)
         drafts.read.connect(self._show_draft)
         attachments.changed.connect(drafts.save_soon)
-        attachments.refused.connect(self.cancel)  # the message isn't sent without the file
+        attachments.incomplete.connect(self._stop_waiting)  # the message isn't sent without the file
         attachments.set_files(self._shown.files)
         for signal in (session.turn_added, session.turns_changed):
             signal.connect(self.cancel)
@@ -128,6 +128,8 @@ class NextMessage(QObject):
     @Slot(object)
     def _edit(self, turn: Turn | None) -> None:
         """Edit the message of a turn, or return to the unsent one if None."""
+        if turn is None and self._waiting and self._shown.edits and self._session.chat is self._chat:
+            self._give_up_edit()  # another version hides its message
         if self._shown.edits:
             self.put_back()
         else:
@@ -137,9 +139,11 @@ class NextMessage(QObject):
     @Slot()
     def _give_up_edit(self) -> None:
         """Discard the edit, or add it to the unsent message if it waits to be sent."""
+        waits = self._waiting
+        self.put_back()
         self._attachments.leave_out()  # ends the edit's files still being read
         edit, draft = self._shown, self._drafts.of(self._session.chat)
-        if self._waiting:
+        if waits:
             draft.text = f"{draft.text}\n\n{edit.text}".strip()
             draft.files += [one for one in edit.files if not any(map(one.is_same_file, draft.files))]
         self._drafts.discard(edit)
@@ -241,6 +245,12 @@ class NextMessage(QObject):
     def cancel(self) -> None:
         """Stop waiting, and keep the message."""
         self._wait("")
+
+    @Slot()
+    def _stop_waiting(self) -> None:
+        """Keep the message, but let a reply wait."""
+        if self._waiting:
+            self.cancel()
 
     @Slot()
     def put_back(self) -> None:

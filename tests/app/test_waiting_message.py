@@ -235,3 +235,75 @@ def test_a_file_that_is_attached_goes_with_the_message_that_waits(
     app.until(lambda: len(app.engine.requests) == 2 and not app.activity.busy)
     sent = app.engine.requests[-1].messages[-1].content
     assert sent.endswith("Two") and "content" in sent
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_a_refused_file_stops_only_the_message_that_it_belongs_to(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    """A file for the draft of another chat stopped the message that was waiting in the open chat."""
+    gate, reads = threading.Event(), threading.Event()
+    app = begin(ScriptedEngine([answer("1"), [gate, commit("First."), done()], answer("3")]))
+    app.ask("Other")
+
+    def refused(path: Path, cancel: threading.Event) -> None:
+        reads.wait()
+        raise refuse("It is damaged.")
+
+    monkeypatch.setattr("app.session.attachment_reader.read", refused)
+    if not here:
+        app.attachments.attach([tmp_path / "a.txt"])
+    app.session.new_chat()
+    app.send("One")
+    app.send("Two")
+    if here:
+        app.attachments.attach([tmp_path / "a.txt"])
+    assert app.message.note
+    reads.set()
+    app.until(lambda: any("damaged" in one for one in app.notices))
+    gate.set()
+    app.until(lambda: not app.activity.busy and not app.message.note)
+    assert [turn.prompt for turn in app.session.chat.turns] == (["One"] if here else ["One", "Two"])
+    assert app.message.text == ("Two" if here else "")
+
+
+def test_a_waiting_edit_whose_message_is_hidden_joins_the_unsent_message(begin: Begin) -> None:
+    """The notice called it a draft of its chat, where the message field was empty."""
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("1"), answer("2"), answer("1 again"), [gate, commit("3"), done()]]))
+    app.ask("One")
+    app.ask("Two")
+    chat = app.session.chat
+    first, second = chat.turns
+    app.session.regenerate(first)
+    app.idle()
+    assert chat.turns[0].answered is not None
+    app.session.switch(chat.turns[0].answered, -1)
+    app.send("Three")
+    app.type("Later")
+    app.session.edit(second)
+    app.send("Two, edited")
+    assert app.message.note == WAITS and first.answered is not None
+    app.session.switch(first.answered, 1)
+    assert app.message.text == "Later\n\nTwo, edited" and not app.message.note
+    assert app.notices == ["Your message is no longer waiting to be sent. It is a draft in its chat."]
+    gate.set()
+    app.idle()
+    assert len(app.engine.requests) == 4
+
+
+def test_an_edit_that_waits_for_its_files_is_not_sent_when_it_is_given_up(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = begin()
+    app.ask("One")
+    reads = threading.Event()
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: reads.wait() and read(path, cancel))
+    app.session.edit(app.session.chat.turns[0])
+    app.attachments.attach([tmp_path / "a.txt"])
+    app.send("Edited")
+    assert app.message.note == "The message will be sent when its files have been read."
+    app.session.cancel_edit()
+    reads.set()
+    app.idle()
+    assert len(app.engine.requests) == 1 and app.message.text == "Edited"
