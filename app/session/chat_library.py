@@ -84,6 +84,7 @@ class ChatLibrary(QObject):
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
         self._imports: list[RunningImport] = []
+        self._searches = 0  # that have begun
         self._import_progressed.connect(self.import_changed)
 
     def load(self) -> None:
@@ -274,8 +275,20 @@ class ChatLibrary(QObject):
     # Search
 
     def search(self, words: str, then: Callable[[tuple[SearchHit, ...]], None]) -> None:
-        """Call `then` with the messages that contain all words."""
-        self._store.read_long(lambda store, pause: store.search(words, pause), then)
+        """Call `then` with the messages that contain all words.
+
+        A search that begins later replaces this one.
+        """
+        number = self._searches = self._searches + 1
+
+        def find(store: Store, pause: Pause) -> tuple[SearchHit, ...]:
+            return store.search(words, pause) if number == self._searches else ()
+
+        def show(hits: tuple[SearchHit, ...]) -> None:
+            if number == self._searches:
+                then(hits)
+
+        self._store.read_long(find, show)
 
     # Presets
 

@@ -15,7 +15,7 @@ from app.text.plain_text import short_title
 from mlx_engine.contract.events import Commit, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
 
-IDLE_MS = 800  # longer than the context meter's delay: a server counts tokens instead of writing a title
+IDLE_MS = 800  # longer than the context meter's delay: on a server, its request to count tokens would interrupt the title
 PROMPT_CHARS, ANSWER_CHARS = 2000, 600  # read from the first turn; a title isn't worth a longer prefill
 MAX_TOKENS = 32
 _TASK = "Write a title of at most six words for the conversation below, in its language. Reply with the title only.\n\n"

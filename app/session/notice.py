@@ -23,8 +23,7 @@ class Notice:
     text: str
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
-    # Outdated once models load or a pair is loaded, generation ends, another chat opens or a message is sent, the server has no
-    # error, mcp.json or the endpoints can be read, or the message fits.
+    # What makes the notice outdated: see `Services._clear_outdated_notices`. "fits": the message fits into the context.
     until: Literal["", "loaded", "pair", "idle", "chat", "server", "tools", "connections", "fits"] = ""
     again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 
 from app.storage import chat_export
 from app.storage.chat_import import ImportCanceled, import_into, read
+from app.storage.chat_search import SearchHit
 from app.storage.chat_tree import Chat, Node
 from app.storage.json_values import parsed
 from app.storage.store import FileUsage, Snapshot, Store
+from tests.app.conftest import Begin
 from tests.app.pictures import picture
 from tests.app.test_import_again import conversation, exported, write
 from tests.app.test_transfer import json_values, summary
@@ -157,3 +160,25 @@ def test_messages_that_are_deleted_in_a_pause_break_no_import() -> None:
         assert store.usage() == FileUsage(0, 0), "no message has the file"
         store.restore_files([(turn.asked.id, files)])
         assert store.usage() == FileUsage(1, len(files[0].data))
+
+
+def test_a_search_replaces_those_that_wait(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter that was typed during an import queued a search of all chats."""
+    app = begin()
+    app.ask("Question")
+    gate, searched = threading.Event(), list[str]()
+    search = Store.search
+
+    def noted(store: Store, words: str, pause: Callable[[], object]) -> tuple[SearchHit, ...]:
+        searched.append(words)
+        return search(store, words, pause)
+
+    monkeypatch.setattr(Store, "search", noted)
+    found: list[tuple[SearchHit, ...]] = []
+    app.services.store.read_long(lambda store, pause: gate.wait(), lambda _: None)
+    for words in ("Q", "Qu", "Que", "Q"):
+        app.library.search(words, found.append)
+    gate.set()
+    app.until(lambda: bool(found))
+    app.services.store.wait(60)
+    assert searched == ["Q"] and [len(hits) for hits in found] == [1]
