@@ -9,8 +9,7 @@ from app.session.chat_library import ChatLibrary
 from app.session.commands import Command, Commands
 from app.text.language import number, tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
-
-IMAGES = "*.jpg *.jpeg *.png *.webp *.gif *.heic *.heif *.tif *.tiff"
+from mlx_engine.contract.attached_images import SUFFIXES
 
 
 class ChatFiles:
@@ -39,7 +38,8 @@ class ChatFiles:
         )
 
     def attach(self) -> None:
-        filters = (tr("Images, PDF, text, and code (*)"), tr("Images ({patterns})", patterns=IMAGES), tr("PDF (*.pdf)"))
+        images = " ".join(f"*{suffix}" for suffix in SUFFIXES)
+        filters = (tr("Images, PDF, text, and code (*)"), tr("Images ({patterns})", patterns=images), tr("PDF (*.pdf)"))
         files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", ";;".join(filters))
         self._attachments.attach([Path(file) for file in files])
 

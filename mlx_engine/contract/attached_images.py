@@ -1,7 +1,7 @@
-"""Attached images: their types and limits, and their names in a text."""
+"""Attached images: their formats and limits, and their names in a text."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 
@@ -11,14 +11,33 @@ from mlx_engine.contract.limits import MAX_IMAGE_BYTES
 from mlx_engine.contract.requests import AttachedImage, Message
 
 NAMED = "[image]"  # what a model that can't see reads in place of an image
-MEDIA_TYPES = {  # that can be read, with their media types
-    "JPEG": "image/jpeg",
-    "PNG": "image/png",
-    "GIF": "image/gif",
-    "WebP": "image/webp",
-    "TIFF": "image/tiff",
-    "HEIC": "image/heic",
+
+
+@dataclass(frozen=True)
+class ImageFormat:
+    """A format that can be read.
+
+    Attributes:
+        suffixes: of file names; new files get the first one.
+    """
+
+    name: str
+    media_type: str
+    suffixes: tuple[str, ...]
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        ImageFormat("JPEG", "image/jpeg", (".jpg", ".jpeg")),
+        ImageFormat("PNG", "image/png", (".png",)),
+        ImageFormat("WebP", "image/webp", (".webp",)),
+        ImageFormat("GIF", "image/gif", (".gif",)),
+        ImageFormat("TIFF", "image/tiff", (".tiff", ".tif")),
+        ImageFormat("HEIC", "image/heic", (".heic", ".heif")),
+    )
 }
+SUFFIXES = tuple(suffix for one in FORMATS.values() for suffix in one.suffixes)
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
@@ -63,7 +82,8 @@ def other_format(head: bytes) -> str | None:
 
 def image_type(data: bytes) -> str | None:
     """Return an image's media type by its first bytes, or None if it isn't supported."""
-    return MEDIA_TYPES.get(image_format(data) or "")
+    name = image_format(data)
+    return FORMATS[name].media_type if name is not None else None
 
 
 def check_image(data: bytes, name: str) -> None:
@@ -81,13 +101,9 @@ def check_image(data: bytes, name: str) -> None:
     if not data:
         raise UserError("image_empty", "“{name}” is empty. Send an image.", name=name)
     if len(data) > MAX_IMAGE_BYTES:
-        raise _too_large(name)
-    if image_type(data) is None:
-        if (format := other_format(data[:16])) is not None:
-            template = "Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC."
-            raise UserError("image_format", template, name=name, format=format)
-        template = "“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC."
-        raise UserError("not_an_image", template, name=name)
+        raise too_large(name, MAX_IMAGE_BYTES // 1_000_000)
+    if image_format(data) is None:
+        raise unsupported(name, other_format(data[:16]))
 
 
 def read_image(file: Path) -> AttachedImage:
@@ -101,14 +117,29 @@ def read_image(file: Path) -> AttachedImage:
     except OSError as error:
         raise cannot_read(file, error) from None
     except ValueError:
-        raise _too_large(file.name) from None
+        raise too_large(file.name, MAX_IMAGE_BYTES // 1_000_000) from None
     check_image(data, file.name)
     return AttachedImage(0, data, file.name)
 
 
-def _too_large(name: str) -> UserError:
+def unsupported(name: str, format: str | None) -> UserError:
+    """Return the error for a file that isn't an image of `FORMATS`.
+
+    Args:
+        name: what people call the file.
+        format: the format, or None if it is unknown.
+    """
+    if format is not None:
+        template = "Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC."
+        return UserError("image_format", template, name=name, format=format)
+    template = "“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC."
+    return UserError("image_unknown", template, name=name)
+
+
+def too_large(name: str, megabytes: int) -> UserError:
+    """Return the error for an image of more bytes than the limit."""
     template = "“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG."
-    return UserError("image_too_large", template, name=name, limit=MAX_IMAGE_BYTES // 1_000_000)
+    return UserError("image_bytes", template, name=name, limit=megabytes)
 
 
 def without_images(messages: Iterable[Message]) -> tuple[Message, ...]:

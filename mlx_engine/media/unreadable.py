@@ -1,5 +1,6 @@
 """Reasons why an image or a PDF can't be read."""
 
+from mlx_engine.contract.attached_images import too_large, unsupported
 from mlx_engine.contract.errors import UserError
 
 
@@ -23,18 +24,9 @@ def error_of(code: str, name: str, values: dict[str, int | str]) -> UserError:
     """
     match code:
         case "image_format":
-            return UserError(
-                "image_format",
-                "Can't read “{name}”, because {format} isn't supported. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.",
-                name=name,
-                format=values["format"],
-            )
+            return unsupported(name, str(values["format"]))
         case "image_unknown":
-            return UserError(
-                "image_unknown",
-                "“{name}” isn't an image that can be read. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.",
-                name=name,
-            )
+            return unsupported(name, None)
         case "image_mode":
             template = (
                 "Can't read “{name}”, because its kind of color isn't supported. Save it as JPEG or PNG with 8 bits per channel."
@@ -50,8 +42,7 @@ def error_of(code: str, name: str, values: dict[str, int | str]) -> UserError:
                 limit=values["limit"],
             )
         case "image_bytes":
-            template = "The file “{name}” is too large. The limit for images is {limit} MB. Save it as JPEG."
-            return UserError("image_bytes", template, name=name, limit=values["limit"])
+            return too_large(name, int(values["limit"]))
         case "image_slow":
             return UserError("image_slow", "“{name}” takes too long to read. Make it smaller, or save it as JPEG.", name=name)
         case "image_memory":

@@ -6633,6 +6633,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_bytes</source>
+            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>Die Datei „{name}“ ist zu groß. Bilder dürfen bis zu {limit} MB groß sein. Sichern Sie sie als JPEG.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
             <source>image_empty</source>
             <extracomment>“{name}” is empty. Send an image.</extracomment>
             <translation>„{name}“ ist leer. Senden Sie ein Bild.</translation>
@@ -6645,15 +6651,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
-            <source>image_too_large</source>
-            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
-            <translation>„{name}“ ist zu groß. Bilder dürfen höchstens {limit} MB haben. Speichern Sie das Bild als JPEG.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/contract/attached_images.py" />
-            <source>not_an_image</source>
+            <source>image_unknown</source>
             <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>„{name}“ ist kein lesbares Bild. Verwenden Sie JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+            <translation>„{name}“ ist kein lesbares Bild. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />
@@ -7551,12 +7551,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_bytes</source>
-            <extracomment>The file “{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
-            <translation>Die Datei „{name}“ ist zu groß. Bilder dürfen bis zu {limit} MB groß sein. Sichern Sie sie als JPEG.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>„{name}“ ist beschädigt und kann nicht gelesen werden. Sichern oder exportieren Sie es erneut.</translation>
@@ -7584,12 +7578,6 @@
             <source>image_slow</source>
             <extracomment>“{name}” takes too long to read. Make it smaller, or save it as JPEG.</extracomment>
             <translation>Das Lesen von „{name}“ dauert zu lange. Verkleinern Sie das Bild, oder sichern Sie es als JPEG.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_unknown</source>
-            <extracomment>“{name}” isn't an image that can be read. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>„{name}“ ist kein lesbares Bild. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />

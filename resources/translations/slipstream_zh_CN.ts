@@ -6633,6 +6633,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
+            <source>image_bytes</source>
+            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
+            <translation>文件“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/attached_images.py" />
             <source>image_empty</source>
             <extracomment>“{name}” is empty. Send an image.</extracomment>
             <translation>“{name}”是空的。请发送图像。</translation>
@@ -6645,15 +6651,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/contract/attached_images.py" />
-            <source>image_too_large</source>
-            <extracomment>“{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
-            <translation>“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/contract/attached_images.py" />
-            <source>not_an_image</source>
+            <source>image_unknown</source>
             <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>“{name}”不是可读取的图像。请使用 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+            <translation>“{name}”不是可读取的图像。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />
@@ -7551,12 +7551,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_bytes</source>
-            <extracomment>The file “{name}” is too large. The limit for images is {limit} MB. Save it as JPEG.</extracomment>
-            <translation>文件“{name}”太大。图像上限为 {limit} MB。请将其存储为 JPEG。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>“{name}”已损坏，无法读取。请重新存储或导出。</translation>
@@ -7584,12 +7578,6 @@
             <source>image_slow</source>
             <extracomment>“{name}” takes too long to read. Make it smaller, or save it as JPEG.</extracomment>
             <translation>读取“{name}”耗时过长。请将其缩小，或存储为 JPEG。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/media/unreadable.py" />
-            <source>image_unknown</source>
-            <extracomment>“{name}” isn't an image that can be read. Save it as JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
-            <translation>“{name}”不是可读取的图像。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />

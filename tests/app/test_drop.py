@@ -8,6 +8,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 
 from app.storage.attached_files import read
 from app.views.chat.dropped import Dropped, dropped, has_attachment
+from mlx_engine.contract.attached_images import SUFFIXES
 from tests.app.conftest import Start
 from tests.app.pictures import landscape
 
@@ -53,6 +54,12 @@ def test_data_is_a_file_an_image_a_link_to_one_or_text(made: QMimeData, kind: st
     assert has_attachment(made) == (kind != "nothing")
     if kind == "image":
         assert found.image.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".avif", ".bmp", ".svg", ".JPG"])
+def test_links_to_images_are_found_by_their_suffix(suffix: str) -> None:
+    link = f"https://example.org/a{suffix}"
+    assert dropped(data(link, urls=(link,))).link == f"/a{suffix}"
 
 
 def test_the_bytes_of_an_image_are_kept_and_its_name_found() -> None:

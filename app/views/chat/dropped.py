@@ -12,8 +12,10 @@ from app.text.language import tr
 from app.widgets.controls import styled_label
 from app.widgets.layout import column
 from app.widgets.theme import Theme, set_look
+from mlx_engine.contract.attached_images import FORMATS, SUFFIXES
 
-_IMAGE = re.compile(r"\.(jpe?g|png|webp|gif|tiff?|heic|avif|bmp|svg)$", re.IGNORECASE)
+_IMAGES = {*SUFFIXES, ".avif", ".bmp", ".svg"}  # suffixes of images on web pages, also of those that can't be read
+_AS_WRITTEN = ("PNG", "JPEG", "WebP", "GIF")  # formats whose bytes are kept, first those without loss. TIFF is often very large
 _ONLY_IMAGE = re.compile(r"(?is)\s*(<meta[^>]*>|<!--.*?-->|</?(html|body)[^>]*>|\s)*(<a [^>]*>)?\s*<img\b[^>]*>")
 _FAST = 70  # quality of a PNG, which for Qt is its speed
 
@@ -46,7 +48,7 @@ def dropped(data: QMimeData) -> Dropped:
         return Dropped(tuple(files))
     link = image_link(data)
     if is_image(data) and (image := _bytes(data)):
-        return Dropped(image=image, name=PurePosixPath(link).name if _IMAGE.search(link) else "")
+        return Dropped(image=image, name=PurePosixPath(link).name if _is_image_name(link) else "")
     return Dropped(link=link)
 
 
@@ -67,9 +69,13 @@ def image_link(data: QMimeData) -> str:
     """Return the address of an image on a web page, or an empty string."""
     links = [url for url in data.urls() if url.scheme() in ("http", "https")]
     for url in links:
-        if _IMAGE.search(url.path()) or _is_one_image(data):
+        if _is_image_name(url.path()) or _is_one_image(data):
             return url.path()
     return ""
+
+
+def _is_image_name(path: str) -> bool:
+    return PurePosixPath(path).suffix.lower() in _IMAGES
 
 
 def _is_address(text: str) -> bool:
@@ -82,7 +88,7 @@ def _is_one_image(data: QMimeData) -> bool:
 
 def _bytes(data: QMimeData) -> bytes:
     """Return an image as its app wrote it, or else as PNG."""
-    for kind in ("image/png", "image/jpeg", "image/webp", "image/gif"):
+    for kind in (FORMATS[name].media_type for name in _AS_WRITTEN):
         if data.hasFormat(kind) and (written := bytes(data.data(kind).data())):
             return written
     image = data.imageData()

@@ -13,9 +13,8 @@ from app.text.language import tr, translated
 from app.widgets.picture_loader import FULL, Result, Shown
 from app.widgets.save_dialog import ask_save_path, file_name, png
 from app.widgets.theme import Theme
+from mlx_engine.contract.attached_images import FORMATS
 from mlx_engine.contract.errors import UserError
-
-EXTENSIONS = {"JPEG": ".jpg", "PNG": ".png", "WebP": ".webp", "GIF": ".gif", "TIFF": ".tiff", "HEIC": ".heic"}
 
 
 def copy_picture(theme: Theme, shown: Shown, then: Callable[[str], object] = lambda text: None) -> None:
@@ -37,7 +36,8 @@ def copy_picture(theme: Theme, shown: Shown, then: Callable[[str], object] = lam
 
 def save_picture(parent: QWidget, theme: Theme, shown: Shown) -> None:
     """Ask for a file, and save the picture as it was received, or a page as PNG."""
-    extension = ".png" if shown.page else EXTENSIONS.get(shown.format, ".png")
+    known = FORMATS.get(shown.format) if not shown.page else None
+    extension = known.suffixes[0] if known is not None else ".png"
     stem = file_name(Path(shown.name).stem, tr("Image"))
     if shown.page:
         stem = tr("{name}, page {number}", name=stem, number=shown.page)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.attached_images import FORMATS, unsupported
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import check_images, cut_results
 from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message
@@ -35,6 +36,11 @@ def test_cut_results_keep_every_image_after_the_text_that_is_left(chat: list[Mes
         assert [image.data for image in cut.images] == [image.data for image in whole.images]
         for (_, text), (_, shown) in zip(before(whole), before(cut), strict=True):
             assert shown == (text if len(text) <= length else cut.content)
+
+
+def test_a_refused_file_gets_the_list_of_all_formats() -> None:
+    for format in ("BMP", None):
+        assert all(name in str(unsupported("a", format)) for name in FORMATS)
 
 
 def test_an_image_is_shown_without_its_bytes() -> None:
