@@ -14,7 +14,7 @@ from app.session.context_meter import ContextMeter
 from app.session.model_storage import Background
 from app.session.pair_session import PairLoader
 from app.storage.attachments import Attachment
-from app.storage.pictures import Page, Sent
+from app.storage.pictures import Got, Page, Sent
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.files.checkpoint import read_config
 
@@ -74,6 +74,11 @@ class PageChoice(QObject):
         pages = tuple(replace(page, sent=sent) if page.number in chosen else page for page in pdf.page_list)
         if pages != pdf.page_list:
             self._reader.set_pages(pdf, pages)
+
+    def got(self, pdf: Attachment, page: Page) -> Got:
+        """Return what the model will get of a page, once the pages are drawn."""
+        is_open = self._loader.pair is None or pdf in self._reader.drawing
+        return page.sent if is_open else page.got(self.can_see)
 
     def tokens(self, pdf: Attachment) -> list[int] | None:
         """Return about how many tokens each page takes, or None if they aren't counted."""

@@ -56,8 +56,7 @@ class Attachment:
 
         Pages that the user left out don't count.
         """
-        unread = (page for page in self.page_list if page.sent == "picture" and not page.text and not (can_see and page.shown))
-        return tuple(page.number for page in unread)
+        return tuple(page.number for page in self.page_list if page.got(can_see) == "unread")
 
     def first_pages(self, count: int) -> "Attachment":
         """Return the PDF with only the first pages sent."""

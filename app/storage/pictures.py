@@ -9,6 +9,7 @@ from mlx_engine.media.pdfs import Why
 _MOST = 1_000_000  # pixels of a side, or frames
 
 Sent = Literal["text", "picture", "no"]
+Got = Literal[Sent, "text_only", "unread"]  # "text_only" in place of a picture
 
 
 class FileData(Protocol):
@@ -103,3 +104,9 @@ class Page:
     def shown(self) -> bool:
         """Whether a model that sees gets the page's picture."""
         return self.sent == "picture" and self.picture is not None and not self.picture.lost
+
+    def got(self, can_see: bool) -> Got:
+        """Return what a model gets of the page."""
+        if self.sent != "picture" or (can_see and self.shown):
+            return self.sent
+        return "text_only" if self.text else "unread"

@@ -1,5 +1,6 @@
 """The pages of an attached PDF: what is sent of each, why, and what it costs."""
 
+from collections import Counter
 from functools import partial
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, Slot
@@ -8,9 +9,9 @@ from PySide6.QtWidgets import QDialog, QFrame, QListView, QMenu, QPlainTextEdit,
 
 from app.session.page_choice import PageChoice, numbers_in
 from app.storage.attachments import Attachment
-from app.storage.pictures import Page, Sent
+from app.storage.pictures import Got, Page, Sent
 from app.storage.wording import about_tokens, tokens
-from app.text.language import number, tr
+from app.text.language import number, sentences, tr
 from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
 from app.widgets.controls import announce, button, entry, small_label
@@ -51,7 +52,7 @@ class PdfDialog(QDialog):
         self.resize(LIST_WIDTH + 480, 600)
         self.summary = small_label(theme, look="secondary", wrap=True)
         self.summary.setAccessibleName(tr("Summary"))
-        self.unseen = small_label(theme, tr("This model can't see images, so it gets only the text of the pages."), wrap=True)
+        self.unseen = small_label(theme, wrap=True)
         self.fit = QFrame()
         set_look(self.fit, "error")
         self.fit_text = small_label(theme, look="danger", wrap=True)
@@ -141,6 +142,7 @@ class PdfDialog(QDialog):
         self.list.viewport().update()
         self.summary.setText(self._summary())
         pictures = any(page.sent == "picture" for page in self.pdf.page_list)
+        self.unseen.setText(_unseen_text(sum(self._got(page) == "unread" for page in self.pdf.page_list)))
         self.unseen.setVisible(choice is not None and not choice.can_see and pictures)
         fitting = choice.fitting(self.pdf) if choice is not None else None
         self.fit.setVisible(fitting is not None)
@@ -154,10 +156,12 @@ class PdfDialog(QDialog):
     def _summary(self) -> str:
         pages = self.pdf.page_list
         parts = [tr("1 page") if len(pages) == 1 else tr("{count} pages", count=number(len(pages)))]
-        pictures, left_out = (sum(page.sent == sent for page in pages) for sent in ("picture", "no"))
-        if pictures:
+        counts = Counter(map(self._got, pages))
+        if pictures := counts["picture"]:
             parts.append(tr("{count} as pictures", count=number(pictures)))
-        if left_out:
+        if unread := counts["unread"]:
+            parts.append(tr("{count} not read", count=number(unread)))
+        if left_out := counts["no"]:
             parts.append(tr("{count} not sent", count=number(left_out)))
         if self._tokens is not None:
             parts.append(about_tokens(sum(self._tokens), exact=False))
@@ -166,9 +170,13 @@ class PdfDialog(QDialog):
     def _describe(self, index: Index) -> Row:
         return self._describe_page(self.pdf.page_list[index.row()])
 
+    def _got(self, page: Page) -> Got:
+        return page.got(can_see=True) if self._choice is None else self._choice.got(self.pdf, page)
+
     def _describe_page(self, page: Page) -> Row:
-        cost = self._tokens[page.number - 1] if self._tokens is not None and page.sent != "no" else None
-        trailing = " · ".join(filter(None, (sent_name(page.sent), tokens(cost) if cost is not None else "")))
+        got = self._got(page)
+        cost = self._tokens[page.number - 1] if self._tokens is not None and got not in ("no", "unread") else None
+        trailing = " · ".join(filter(None, (got_name(got), tokens(cost) if cost is not None else "")))
         second = why_text(page) or " ".join(page.text[:200].split()) or tr("No text")
         return Row(tr("Page {number}", number=number(page.number)), trailing, excerpt=("", "", second))
 
@@ -248,8 +256,15 @@ class PdfDialog(QDialog):
         self._preview.setVisible(self.width() >= NARROW)
 
 
-def sent_name(sent: Sent) -> str:
-    return {"text": tr("Text"), "picture": tr("Picture"), "no": tr("Not sent")}[sent]
+def got_name(got: Got) -> str:
+    names: dict[Got, str] = {
+        "text": tr("Text"),
+        "picture": tr("Picture"),
+        "no": tr("Not sent"),
+        "text_only": tr("Text only"),
+        "unread": tr("Not read"),
+    }
+    return names[got]
 
 
 def why_text(page: Page) -> str:
@@ -260,6 +275,19 @@ def why_text(page: Page) -> str:
         "table": tr("Has a table"),
         "annotations": tr("Has notes or form fields"),
     }.get(page.why, "")
+
+
+def _unseen_text(unread: int) -> str:
+    """Return what a model that can't see gets, if it doesn't read this many pages."""
+    text = tr("This model can't see images, so it gets only the text of the pages.")
+    if not unread:
+        return text
+    count = (
+        tr("1 page has no text and isn't read.")
+        if unread == 1
+        else tr("{count} pages have no text and aren't read.", count=number(unread))
+    )
+    return sentences(text, count)
 
 
 def _fit_text(count: int) -> str:

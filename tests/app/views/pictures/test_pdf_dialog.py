@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.attachments import Attachment
-from app.storage.pictures import Sent
+from app.storage.pictures import Got, Page, Picture, Sent, StoredFile
 from app.views.pictures.pdf_dialog import PdfDialog
 from app.views.pictures.viewer import PictureViewer
 from app.widgets.theme import Theme
@@ -29,6 +29,9 @@ class Choice(QObject):
 
     def current(self, pdf: Attachment) -> Attachment:
         return self.pdf
+
+    def got(self, pdf: Attachment, page: Page) -> Got:
+        return page.sent if self.can_see else page.got(can_see=False)
 
     def send_as(self, pdf: Attachment, numbers: Iterable[int], sent: Sent) -> None:
         chosen = set(numbers)
@@ -96,8 +99,23 @@ def test_a_target_that_cannot_see_is_said(qapp: QApplication, qtbot: QtBot, choi
     qtbot.addWidget(dialog)
     dialog.show()
     assert dialog.unseen.isVisible() and dialog.fit.isHidden()
+    assert dialog.unseen.text().endswith("gets only the text of the pages. 1 page has no text and isn't read.")
+    assert rows(dialog) == [
+        "Page 1, Text · 10 tokens, First page",
+        "Page 2, Not read, Scanned, or hardly any text",
+        "Page 3, Text only · 10 tokens, Has a table",
+    ]
+    assert dialog.summary.text() == "3 pages · 1 not read · about 30 tokens"
     choice.send_as(choice.pdf, (2, 3), "text")
     assert dialog.unseen.isHidden()
+
+
+def test_a_sent_message_says_which_pictures_were_never_made(qapp: QApplication, qtbot: QtBot) -> None:
+    drawn = Picture(StoredFile.of(b"page"), 9, 9, "PNG")
+    first, scanned, table = document().page_list
+    dialog = PdfDialog(Theme(qapp, "light"), replace(document(), page_list=(first, replace(scanned, picture=drawn), table)))
+    qtbot.addWidget(dialog)
+    assert [row.split(", ")[1] for row in rows(dialog)] == ["Text", "Picture", "Text only"] and dialog.unseen.isHidden()
 
 
 def test_an_invalid_range_selects_nothing_and_says_so(qapp: QApplication, qtbot: QtBot, choice: Choice) -> None:
