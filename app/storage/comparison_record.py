@@ -25,7 +25,7 @@ from mlx_engine.contract.events import (
     TextDifference,
     verdict_of,
 )
-from mlx_engine.contract.requests import BOTH_MODES, Compare, Proposer, Sampling
+from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, Proposer, Sampling
 
 MAX_MARKED = 40  # characters
 _WORD = re.compile(r"\s*\S*")
@@ -126,6 +126,7 @@ class ComparisonRecord:
         left_out: number of prompts that couldn't be answered.
         why_left_out: why the first of them couldn't.
         in_characters: whether differences count characters.
+        had_files: whether the prompt had files, which aren't stored.
     """
 
     pair: str
@@ -145,6 +146,7 @@ class ComparisonRecord:
     left_out: int = 0
     why_left_out: EngineText | None = None
     in_characters: bool = False
+    had_files: bool = False
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
 
@@ -179,6 +181,7 @@ class ComparisonRecord:
             left_out=len(skipped),
             why_left_out=next(iter(skipped.values()), None),
             in_characters=outcome.in_characters,
+            had_files=_has_files(request, prompts[index]),
         )
 
     @property
@@ -221,6 +224,12 @@ class ComparisonRecord:
         found = _with_texts(found, "pair", "target", "drafter", "prompt") | {"replies": replies}
         record: ComparisonRecord | None = read_as(cls, found, None)
         return record if record is not None and record.rows and record.shown < len(record.rows) else None
+
+
+def _has_files(request: GenerationRequest, prompt: str) -> bool:
+    """Return whether a request's last question has more than its prompt."""
+    asked = next((one for one in reversed(request.messages) if one.role == "user"), None)
+    return asked is not None and (bool(asked.images) or asked.content.strip() != prompt.strip())
 
 
 def _from_version_1(data: Mapping[str, Any], of_drafters: bool) -> dict[str, Any]:

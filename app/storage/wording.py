@@ -3,13 +3,15 @@
 import sqlite3
 from collections.abc import Sequence
 
+from app.storage.attachments import Unread, shortened
 from app.storage.reply import Reply
-from app.text.language import number, tr, translated
+from app.text.language import number, sentences, tr, translated
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import Mode
 
 COUNT_UP_TO = 20_000  # characters; longer thoughts have an estimated number of words
 _NOTED_WAIT_S = 0.05
+_MOST_NAMES, _MOST_PAGES = 3, 5  # of unread files that are listed
 
 
 def mode_names() -> dict[Mode, str]:
@@ -249,3 +251,28 @@ def details(stats: Stats) -> str:
     if stats.exact:
         lines.append(tr("Exact mode: same text with or without DFlash"))
     return "\n".join(lines)
+
+
+def not_read(found: Sequence[Unread], can_see: bool, why: str) -> str:
+    """Return what a model doesn't read, and why.
+
+    Args:
+        found: at least one file.
+        can_see: whether the model sees images.
+        why: why it doesn't see them here, or "".
+    """
+    names = [_unread_name(one) for one in found]
+    if len(names) > _MOST_NAMES:
+        names[_MOST_NAMES - 1 :] = [tr("{count} more", count=number(len(names) - _MOST_NAMES + 1))]
+    text = tr("Not read: {names}.", names=", ".join(names))
+    return text if can_see else sentences(text, why or tr("This model can't see images."))
+
+
+def _unread_name(one: Unread) -> str:
+    name = f"“{shortened(one.name)}”" if one.name else tr("an image from a tool")
+    if one.lost:
+        return tr("{name} (lost)", name=name)
+    if not one.pages:
+        return name
+    pages = ", ".join(map(number, one.pages[:_MOST_PAGES])) + ("…" if len(one.pages) > _MOST_PAGES else "")
+    return tr("{name} (pages {pages})", name=name, pages=pages)

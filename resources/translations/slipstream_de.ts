@@ -1375,6 +1375,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Not read: {names}.</source>
+            <translation>Nicht gelesen: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
         </message>
@@ -1450,6 +1455,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>This model can't see images.</source>
+            <translation>Dieses Modell kann keine Bilder sehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Thought for {seconds}</source>
             <translation>{seconds} nachgedacht</translation>
         </message>
@@ -1472,6 +1482,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>about {tokens}</source>
             <translation>etwa {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>an image from a tool</source>
+            <translation>ein Bild von einem Werkzeug</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -1560,6 +1575,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{count} more</source>
+            <translation>{count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} Token</translation>
         </message>
@@ -1582,6 +1602,16 @@
             <location filename="../../app/storage/wording.py" />
             <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
             <translation>{drafted} Token entworfen, {accepted} angenommen ({share})</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name} (lost)</source>
+            <translation>{name} (verloren)</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name} (pages {pages})</source>
+            <translation>{name} (Seiten {pages})</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2054,36 +2084,6 @@
             <translation>Ein Modell wählen, das Bilder sieht</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>Not read: {names}.</source>
-            <translation>Nicht gelesen: {names}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>This model can't see images.</source>
-            <translation>Dieses Modell kann keine Bilder sehen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>an image from a tool</source>
-            <translation>ein Bild von einem Werkzeug</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{count} more</source>
-            <translation>{count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{name} (lost)</source>
-            <translation>{name} (verloren)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{name} (pages {pages})</source>
-            <translation>{name} (Seiten {pages})</translation>
-        </message>
-        <message>
             <location filename="../../app/views/compare/compare_options.py" />
             <source>All drafters</source>
             <translation>Alle Drafter</translation>
@@ -2352,6 +2352,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>This prompt had files, which comparisons don't keep. Comparing again sends only its text.</source>
+            <translation>Dieser Prompt hatte Dateien, die Vergleiche nicht aufbewahren. Ein neuer Vergleich sendet nur ihren Text.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -3740,6 +3745,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>1 page has no text and isn't read.</source>
+            <translation>1 Seite hat keinen Text und wird nicht gelesen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>As Picture</source>
             <translation>Als Bild</translation>
         </message>
@@ -3787,6 +3797,11 @@
             <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>No text</source>
             <translation>Kein Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Not read</source>
+            <translation>Nicht gelesen</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
@@ -3870,6 +3885,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Text only</source>
+            <translation>Nur Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>This model can't see images, so it gets only the text of the pages.</source>
             <translation>Dieses Modell sieht keine Bilder und erhält nur den Text der Seiten.</translation>
         </message>
@@ -3885,6 +3905,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} not read</source>
+            <translation>{count} nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>{count} not sent</source>
             <translation>{count} nicht gesendet</translation>
         </message>
@@ -3892,6 +3917,11 @@
             <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>{count} pages</source>
             <translation>{count} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} pages have no text and aren't read.</source>
+            <translation>{count} Seiten haben keinen Text und werden nicht gelesen.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_actions.py" />

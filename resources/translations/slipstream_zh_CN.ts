@@ -1375,6 +1375,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Not read: {names}.</source>
+            <translation>未读取：{names}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>内存峰值：{peak_memory_bytes}</translation>
         </message>
@@ -1450,6 +1455,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>This model can't see images.</source>
+            <translation>此模型无法查看图像。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Thought for {seconds}</source>
             <translation>思考了 {seconds}</translation>
         </message>
@@ -1472,6 +1482,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>about {tokens}</source>
             <translation>约 {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>an image from a tool</source>
+            <translation>工具返回的图像</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -1560,6 +1575,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{count} more</source>
+            <translation>还有 {count} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} 个词元</translation>
         </message>
@@ -1582,6 +1602,16 @@
             <location filename="../../app/storage/wording.py" />
             <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
             <translation>起草 {drafted} 个词元，接受 {accepted} 个（{share}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name} (lost)</source>
+            <translation>{name}（已丢失）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name} (pages {pages})</source>
+            <translation>{name}（第 {pages} 页）</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2054,36 +2084,6 @@
             <translation>选择能看图像的模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>Not read: {names}.</source>
-            <translation>未读取：{names}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>This model can't see images.</source>
-            <translation>此模型无法查看图像。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>an image from a tool</source>
-            <translation>工具返回的图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{count} more</source>
-            <translation>还有 {count} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{name} (lost)</source>
-            <translation>{name}（已丢失）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/unread_bar.py" />
-            <source>{name} (pages {pages})</source>
-            <translation>{name}（第 {pages} 页）</translation>
-        </message>
-        <message>
             <location filename="../../app/views/compare/compare_options.py" />
             <source>All drafters</source>
             <translation>所有草稿模型</translation>
@@ -2352,6 +2352,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Stopped</source>
             <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>This prompt had files, which comparisons don't keep. Comparing again sends only its text.</source>
+            <translation>此提示词带有文件，但比较不会保存文件。再次比较只会发送其文本。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -3740,6 +3745,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>1 page has no text and isn't read.</source>
+            <translation>1 页没有文本，不会被读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>As Picture</source>
             <translation>作为图片</translation>
         </message>
@@ -3787,6 +3797,11 @@
             <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>No text</source>
             <translation>无文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Not read</source>
+            <translation>未读取</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
@@ -3870,6 +3885,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>Text only</source>
+            <translation>仅文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>This model can't see images, so it gets only the text of the pages.</source>
             <translation>此模型无法查看图像，因此只会收到页面的文本。</translation>
         </message>
@@ -3885,6 +3905,11 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} not read</source>
+            <translation>{count} 页未读取</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>{count} not sent</source>
             <translation>{count} 页不发送</translation>
         </message>
@@ -3892,6 +3917,11 @@
             <location filename="../../app/views/pictures/pdf_dialog.py" />
             <source>{count} pages</source>
             <translation>{count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pictures/pdf_dialog.py" />
+            <source>{count} pages have no text and aren't read.</source>
+            <translation>{count} 页没有文本，不会被读取。</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_actions.py" />

@@ -15,15 +15,19 @@ from app.session.chat_session import ChatSession
 from app.session.compare_run import CompareRun, ComparisonHistory
 from app.session.comparer import Comparer
 from app.session.pair_session import PairLoader
+from app.storage.attachments import Attachment, unread
 from app.storage.chat_tree import Turn
 from app.storage.comparison_record import ComparisonRecord, ComparisonRow, difference_between, row_names, verdict_on
 from app.storage.reply import Reply
+from app.storage.wording import not_read
 from app.text.language import number, tr
 from app.views.compare.compare_options import CompareOptions
 from app.views.compare.compare_side import CompareFigures, CompareSide
 from app.views.compare.comparison_card import card
 from app.views.compare.history_list import HistoryList
+from app.views.pictures.pdf_dialog import open_pages
 from app.views.pictures.picture_row import PictureRow, pictures_of
+from app.views.transcript.attachment_chips import AttachmentChips
 from app.widgets.controls import button, small_label, styled_label
 from app.widgets.layout import NoticeView, ScrollingPage, column, line, row
 from app.widgets.save_dialog import ask_save_path, file_name, png
@@ -32,7 +36,7 @@ from mlx_engine.contract.requests import BOTH_MODES, LoadPair
 from mlx_engine.models.library.pair import demo_pair
 
 REPEATS = (1, 3, 5, 9)
-IMAGE = QSize(160, 90)  # in which each image of the prompt fits
+PICTURE = QSize(160, 90)  # in which each picture of the prompt fits
 DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
@@ -67,8 +71,13 @@ class CompareDialog(QDialog):
         self.prompt = _PromptField()
         self.prompt.textChanged.connect(self._show_state)
         self.prompt.submitted.connect(self._run)
-        self.images = PictureRow(theme, room=IMAGE)
-        self.images.hide()
+        self.pictures = PictureRow(theme, room=PICTURE)
+        self.pictures.hide()
+        self.files = AttachmentChips(theme, editable=False)
+        self.files.pages_requested.connect(self._open_pages)
+        self.files_note = small_label(theme, look="secondary", wrap=True)
+        self.files_note.setAccessibleName(tr("Note"))
+        self.files_note.hide()
         self.repeats = QComboBox()
         self.repeats.setAccessibleName(tr("Runs per mode"))
         theme.set_font(self.repeats, SMALL)
@@ -107,7 +116,9 @@ class CompareDialog(QDialog):
         self._table = column(self.figures)
         result = (self.headline, self.verdict, row(self.use_button, None), self._table)
         page = column(
-            self.images,
+            self.pictures,
+            self.files,
+            self.files_note,
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
             (ScrollingPage(column(self.options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
             row(self.history_button, (self.status, 1), *exports, close, spacing=4),
@@ -279,9 +290,7 @@ class CompareDialog(QDialog):
         has_prompt = bool(self._full_prompt) or repeated is not None or several
         self.run_button.setEnabled(self.running or (has_prompt and self.options.can_compare))
         asked = repeated.asked if repeated is not None and not several else None
-        pictures = pictures_of(asked.attachments) if asked is not None else []
-        self.images.show_pictures(pictures)
-        self.images.setVisible(bool(pictures))
+        self._show_files(asked.attachments if asked is not None else ())
         self.prompt.setReadOnly(self.running)
         self.prompt.setEnabled(self.running or not several)
         self.repeats.setEnabled(not self.running)
@@ -295,6 +304,26 @@ class CompareDialog(QDialog):
             export.setEnabled(self.record is not None and not self.record.of_drafters and not self.running)
         if self.comparison is None and self.record is None:
             self._show_headline("", "")
+
+    def _show_files(self, files: Sequence[Attachment]) -> None:
+        """Show the prompt's files, and what the models don't get of them."""
+        pictures, others = pictures_of(files), [one for one in files if one.picture is None]
+        self.pictures.show_pictures(pictures)
+        self.pictures.setVisible(bool(pictures))
+        if others != [chip.file for chip in self.files.chips]:
+            self.files.show_files(others, {})
+        loader, record = self._loader, self.record
+        note = ""
+        if loader.pair is not None and (found := unread(files, loader.can_see)):
+            note = not_read(found, loader.can_see, loader.why_cannot_see)
+        elif not files and record is not None and record.had_files and record.prompt.strip() == self._full_prompt:
+            note = tr("This prompt had files, which comparisons don't keep. Comparing again sends only its text.")
+        self.files_note.setText(note)
+        self.files_note.setVisible(bool(note))
+
+    @Slot(object)
+    def _open_pages(self, pdf: Attachment) -> None:
+        open_pages(self._theme, pdf, None, self)
 
     # Exports
 

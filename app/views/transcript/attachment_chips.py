@@ -26,10 +26,11 @@ SIDE = QSize(38, 38)  # of a picture in a chip
 
 
 class AttachmentChips(QWidget):
-    """A wrapping row of chips, aligned right if they can't be changed.
+    """A wrapping row of chips.
 
     Args:
         editable: whether chips can be removed and moved.
+        right: whether to align chips to the right.
     """
 
     removed = Signal(object)  # Attachment
@@ -37,12 +38,12 @@ class AttachmentChips(QWidget):
     pages_requested = Signal(object)  # Attachment, a PDF
     left_out = Signal()  # leave out the files still being read
 
-    def __init__(self, theme: Theme, editable: bool, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, editable: bool, right: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._editable = editable
         self.chips: list[AttachmentChip] = []
-        self._flow = Flow(self, right=not editable)
+        self._flow = Flow(self, right=right)
         self.waiting = QFrame(self)
         set_look(self.waiting, "attachment")
         self.waiting.hide()

@@ -228,7 +228,7 @@ class PromptView(MessageView):
             self.pictures = PictureRow(theme, pictures, right=True, parent=self)
             shown.append(self.pictures)
         if others := [one for one in files if one.picture is None]:
-            self.files = AttachmentChips(theme, editable=False, parent=self)
+            self.files = AttachmentChips(theme, editable=False, right=True, parent=self)
             self.files.show_files(others, {})
             self.files.pages_requested.connect(lambda pdf: open_pages(theme, pdf, None, self))
             shown.append(self.files)

@@ -23,11 +23,13 @@ from app.storage.store import Store
 from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
 from app.views.compare.comparison_card import HEIGHT, WIDTH, card
+from app.views.pictures.pdf_dialog import PdfDialog
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import NextReply, TextDifference
 from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, LoadPair, Proposer
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, Start
+from tests.app.pictures import document_data, landscape
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.scripted_engine import stats as figures
 
@@ -58,6 +60,36 @@ def test_the_baseline_replies_again_next_to_the_latest_contestant() -> None:
     for index, contestant in enumerate(BOTH_MODES * 2):
         run.accept(Delivery(NextReply(contestant, index, 4), 0.0))
         assert run.latest == 1
+
+
+@pytest.mark.parametrize("can_see", [True, False])
+def test_files_of_the_prompt_are_shown_with_what_is_not_read_of_them(start: Start, can_see: bool) -> None:
+    app = start()
+    assert app.loader.pair is not None
+    app.loader.pair = replace(app.loader.pair, can_see=can_see)
+    app.attachments.attach_data(landscape(), "lake.png")
+    app.attachments.attach_data(document_data(), "report.pdf")
+    app.attachments.attach_data(b"A note", "note.txt")
+    app.until(lambda: not app.attachments.busy)
+    app.ask("What are they?")
+    app.run("compare")
+    dialog = app.dialog(CompareDialog)
+    app.until(lambda: not app.activity.busy)
+    assert [tile.shown.name for tile in dialog.pictures.tiles] == ["lake.png"] and dialog.pictures.isVisible()
+    assert [chip.file.name for chip in dialog.files.chips] == ["report.pdf", "note.txt"] and dialog.files.isVisible()
+    note = dialog.files_note
+    assert note.isVisible() != can_see and ("Not read: “lake.png”, “report.pdf” (pages 2, 3)." in note.text()) != can_see
+    dialog.files.chips[0].open_button.click()
+    (pages,) = dialog.findChildren(PdfDialog)
+    assert pages.rows.rowCount() == 3
+    pages.close()
+    record = app.services.comparisons.records[0]
+    assert record.had_files and ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    dialog.show_record(record)
+    assert not dialog.pictures.isVisible() and not dialog.files.isVisible()
+    assert note.isVisible() and note.text().startswith("This prompt had files, which comparisons don't keep.")
+    dialog.prompt.setPlainText("Another one")
+    assert not note.isVisible()
 
 
 def test_a_comparison_can_be_exact(begin: Start) -> None:
