@@ -269,10 +269,12 @@ def not_read(found: Sequence[Unread], can_see: bool, why: str) -> str:
 
 
 def _unread_name(one: Unread) -> str:
-    name = f"“{shortened(one.name)}”" if one.name else tr("an image from a tool")
+    name = tr("“{quoted}”", quoted=shortened(one.name)) if one.name else tr("an image from a tool")
     if one.lost:
         return tr("{name} (lost)", name=name)
     if not one.pages:
         return name
     pages = ", ".join(map(number, one.pages[:_MOST_PAGES])) + ("…" if len(one.pages) > _MOST_PAGES else "")
+    if len(one.pages) == 1:
+        return tr("{name} (page {page})", name=name, page=pages)
     return tr("{name} (pages {pages})", name=name, pages=pages)

@@ -1610,6 +1610,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{name} (page {page})</source>
+            <translation>{name} (Seite {page})</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{name} (pages {pages})</source>
             <translation>{name} (Seiten {pages})</translation>
         </message>
@@ -1642,6 +1647,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>{steps} plain steps: {why}</source>
             <translation>{steps} ohne Entwürfe: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>“{quoted}”</source>
+            <translation>„{quoted}“</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
@@ -2356,7 +2366,7 @@
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
             <source>This prompt had files, which comparisons don't keep. Comparing again sends only its text.</source>
-            <translation>Dieser Prompt hatte Dateien, die Vergleiche nicht aufbewahren. Ein neuer Vergleich sendet nur ihren Text.</translation>
+            <translation>Dieser Prompt hatte Dateien, die Vergleiche nicht aufbewahren. Ein neuer Vergleich sendet nur seinen Text.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -7421,7 +7431,7 @@
             <location filename="../../mlx_engine/mcp/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
+            <translation>„{server}“ enthält den Platzhalter „{quoted}“. Ersetzen Sie ihn durch seinen Wert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/config.py" />

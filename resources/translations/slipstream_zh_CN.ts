@@ -1610,6 +1610,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{name} (page {page})</source>
+            <translation>{name}（第 {page} 页）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{name} (pages {pages})</source>
             <translation>{name}（第 {pages} 页）</translation>
         </message>
@@ -1642,6 +1647,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>{steps} plain steps: {why}</source>
             <translation>{steps} 个未用草稿：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>“{quoted}”</source>
+            <translation>“{quoted}”</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
@@ -7421,7 +7431,7 @@
             <location filename="../../mlx_engine/mcp/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
+            <translation>“{server}”包含占位符“{quoted}”。请将其替换为实际的值。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/config.py" />

@@ -23,6 +23,7 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.pictures import Page, Picture, StoredFile
 from app.storage.records import chat_to_json
 from app.storage.store import Snapshot, Store
+from app.storage.wording import not_read
 from mlx_engine.contract import requests
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
@@ -320,6 +321,13 @@ def test_versions_edits_and_repeated_replies_keep_the_images(begin: Begin, photo
     app.session.switch(app.session.chat.turns[0].asked, -1)  # type: ignore[arg-type]
     app.ask("And now?")
     assert app.engine.requests[-1].messages[0] == sent
+
+
+def test_files_that_are_not_read_are_listed_with_their_pages() -> None:
+    files = Unread("a.png"), Unread("b.pdf", (3,)), Unread("c.pdf", (2, 3, 4, 5, 6, 7)), Unread("", lost=True)
+    assert not_read(files[:2], False, "") == "Not read: “a.png”, “b.pdf” (page 3). This model can't see images."
+    assert not_read(files[2:], True, "") == "Not read: “c.pdf” (pages 2, 3, 4, 5, 6…), an image from a tool (lost)."
+    assert not_read(files, False, "Why.") == "Not read: “a.png”, “b.pdf” (page 3), 2 more. Why."
 
 
 def test_what_a_pair_does_not_read_is_known(begin: Begin, photo: Path, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def _page(theme: Theme, record: ComparisonRecord) -> QWidget:
         row(styled_label(theme, "Slipstream", bold=True), None, _line(theme, record.pair, LINE * 3 // 4)),
         None,
         styled_label(theme, headline, size=1.6, bold=True, wrap=True),
-        _line(theme, f"“{' '.join(record.prompt[:MAX_PROMPT].split())}”", LINE),
+        _line(theme, tr("“{quoted}”", quoted=" ".join(record.prompt[:MAX_PROMPT].split())), LINE),
         None,
         table,
         None,
