@@ -1,5 +1,6 @@
 """Calls that clients return: restored as the model wrote them, unless their meaning has changed."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,9 +34,11 @@ def test_a_call_is_restored_unless_its_meaning_has_changed(returned: ToolCall, r
 
 
 def test_the_oldest_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlx_engine.api_server.call_cache._MOST", 0)
+    monkeypatch.setattr("mlx_engine.api_server.call_cache._MOST", 2)
     cache = CallCache()
-    cache.keeping(lambda event: None)(WRITTEN)
-    returned = ToolCall("1", "shell", '{"timeout":60000,"note":"é","command":"ls"}')
-    request = GenerationRequest((Message("user", "Hi"), Message("assistant", "", calls=(returned,))))
-    assert cache.restored(request) == request
+    written = tuple(replace(WRITTEN, id=id) for id in "123")
+    for call in written:
+        cache.keeping(lambda event: None)(call)
+    returned = tuple(replace(call, arguments='{"timeout":60000,"note":"é","command":"ls"}') for call in written)
+    found = cache.restored(GenerationRequest((Message("user", "Hi"), Message("assistant", "", calls=returned))))
+    assert found.messages[1].calls == (returned[0], *written[1:])

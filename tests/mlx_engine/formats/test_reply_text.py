@@ -10,6 +10,8 @@ from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.channels import ChannelParser
+from mlx_engine.formats.format_registry import markers_of
 from mlx_engine.formats.reply_text import ReplyText
 from mlx_engine.models.library.pair import demo_pair
 from tests.mlx_engine.formats.made_tokenizers import ids, made
@@ -221,6 +223,27 @@ def test_only_a_possible_stop_string_is_held_back(text, stop):
             return
         longest = max((size for size in range(1, len(stop)) if so_far.endswith(stop[:size])), default=0)
         assert states[at - 1]["answer"] == so_far[: len(so_far) - longest]
+
+
+def test_the_stop_string_that_is_complete_first_ends_the_answer(demo_tokenizer):
+    """Also if one token completes several."""
+    texts = enumerate(demo_tokenizer.batch_decode([[token] for token in range(1000)]))
+    token, text = next((token, text) for token, text in texts if text.isalpha() and len(text) == len(set(text)) == 4)
+    states, _, stopped = shown(demo_tokenizer, [token], [1], (text, text[1:3]))
+    assert states[-1]["answer"] == text[0] and stopped
+
+
+def test_the_copy_of_a_parser_has_a_header_of_its_own():
+    tokenizer = made("harmony")
+    parser = ChannelParser(tokenizer, markers_of(tokenizer))
+    for token in ids(tokenizer, "<|channel|>"):
+        parser.add(token)
+    drafted = parser.copy()
+    for token in ids(tokenizer, "analysis<|message|>"):
+        drafted.add(token)
+    for token in ids(tokenizer, "final<|message|>"):
+        parser.add(token)
+    assert (drafted.section, parser.section) == ("thinking", "answer")
 
 
 def test_an_unfinished_last_character_is_not_shown():

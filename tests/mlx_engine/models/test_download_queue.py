@@ -122,14 +122,15 @@ def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: HubCache) 
     expect_whole(hub, cache)
 
 
-def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: HubCache) -> None:
-    reported = Events()
+def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported, discarded, discard = Events(), list[str](), cache.discard
+    monkeypatch.setattr(cache, "discard", lambda repo: (discarded.append(repo), discard(repo))[1])
     hub.allow(600_000)
     with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
         reported.wait(PairProgress, PAIR, done=450_000)  # at most 300,000 are of the drafter
-        assert queue.cancel(PAIR) > 100_000
+        assert queue.cancel(PAIR) > 100_000 and discarded == ["owner/target"]
         hub.allow(None)
         reported.wait(PairReady, OTHER)
     assert not cache.folder("owner/target").exists()
