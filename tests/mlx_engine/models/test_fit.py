@@ -87,6 +87,13 @@ def test_the_lines_add_up() -> None:
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_formulas_of_caches_and_states_give_their_bytes(name: str) -> None:
+    lines = predict_fit(CONFIGS[name], None, GB, 0, 1024, CPU).lines
+    held = [line for line in lines if line.what in ("Target KV cache", "Recurrent state")]
+    assert held and all(line.bytes == eval(line.formula.replace("×", "*").replace(",", "")) for line in held)
+
+
 @pytest.mark.parametrize("family", ["qwen3_5", "gemma4_causal", "gemma4_unified"])
 def test_a_pair_that_sees_needs_memory_for_a_photo(family: str) -> None:
     config = read_config(GOLDEN / "vision" / family)
