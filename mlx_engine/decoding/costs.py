@@ -15,7 +15,8 @@ from typing import NamedTuple
 from mlx_engine.contract.events import Source
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths; few, to limit the number of compiled shapes
-SHARED_ROWS = (12, 16, 24, 32)  # rows of passes to measure beyond the drafter's block, because replies share passes
+SHARED_ROWS = (12, 16, 24, 32)  # rows of passes to measure beyond the drafter's block: of shared passes and of copies
+COPY_WIDTHS = (*LADDER, 24, 32)  # automatic widths of lookup rounds, which no drafter's block limits
 _SCATTER = 0.08  # standard deviation of a pass's log time on a quiet machine
 _MAX_SCATTER = 2.0  # on a very busy machine
 _SCATTER_MEMORY = 16.0  # in passes
@@ -149,7 +150,7 @@ class PassCosts:
 
     Args:
         table: calibrated or assumed.
-        block: the drafter's block size, which is the largest width.
+        block: the drafter's block size, which is its largest width.
     """
 
     def __init__(self, table: CostTable, block: int) -> None:
@@ -161,6 +162,10 @@ class PassCosts:
             *(_Entry(kind.width, kind.proposer == "drafter") for kind in self.kinds),
             *(_Entry(n, shared=True) for n in _SIZES),
         ]
+        for width in COPY_WIDTHS:
+            if width > block:
+                self._index[width] = len(self._entries)
+                self._entries.append(_Entry(width))
         self._mean = [0.0] * len(self._entries)
         shared, shape, draft = (0.3, max(0.06, table.scatter), 0.06) if table.measured else (3.0, 0.45, 0.3)
         self._covariance = [[_prior(a, b, shared, shape, draft) for b in self._entries] for a in self._entries]

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
-from mlx_engine.decoding.costs import ASSUMED, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
+from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
 from mlx_engine.drafters.lookup import Offer
 
 # Costs and credits are in plain steps unless stated otherwise
@@ -41,7 +41,7 @@ _MEMORIES = (40.0, 10.0)  # of acceptance estimates, in rounds
 _BANDS = 2.0  # ranges of temperature that are remembered separately, per unit
 _UNKNOWN = 0.7  # acceptance assumed before any draft is tested
 _HOPED = 0.75  # acceptance assumed for a trial during plain decoding
-_COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # match length -> acceptance assumed for a copied token
+_COPIES = {3: 0.5, 6: 0.75, 12: 0.9, 24: 0.95}  # match length -> acceptance assumed for a copied token
 _BATCH = 8  # plain steps per recorded median
 _CONFIDENCE_RATE = 0.05  # correction of a drafter's confidence per tested draft
 _REVIEW_EVERY = 32  # plain steps between comparisons of costs
@@ -196,7 +196,8 @@ class TemperatureBand:
     def __init__(self, block: int) -> None:
         self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
         self.hopeless: list[float] | None = None
-        self.copies = {length: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
+        longest = COPY_WIDTHS[-1] - 1
+        self.copies = {length: Acceptance(longest, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
         self.credit = 0.0
 
 
@@ -437,7 +438,7 @@ class AutomaticWidth(WidthController):
             return None
         tokens = tokens_by_width(self._band.copies[_match_class(offer.match)].chances())
         best, pace = None, outlook.pace
-        for width in LADDER:
+        for width in COPY_WIDTHS:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):
                 kind = PassKind("lookup", width)
                 each = self._costs.seconds(kind, depth, self.company.load) / (tokens[width - 1] + self.company.tokens)

@@ -14,6 +14,7 @@ from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
 from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.decoding.costs import COPY_WIDTHS
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -159,13 +160,18 @@ def _stream(
         ends=prepared.ends,
         drafter=pair.drafter if reads_context else None,
         context=branch.context if reads_context else None,
-        copies=Lookup(tokens, history.block - 1) if drafts and history.lookup and not request.width else None,
+        copies=Lookup(tokens, _most_rows(request) - 1) if drafts and history.lookup and not request.width else None,
         clock=clock,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
         opens=not written,
         foreground=request.foreground,
         joined=bool(written),  # the time of its first pass is unknown
     )
+
+
+def _most_rows(request: GenerationRequest) -> int:
+    """Return the rows of the widest lookup round."""
+    return ROWS if request.exact else COPY_WIDTHS[-1]
 
 
 class _Reply:
@@ -435,7 +441,8 @@ class _Reply:
     def _decode(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         tally, text = self._tally, self._text
         progress = self._progress(branch, self._length)
-        self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]
+        most = self._history.block if stream.copies is None else max(self._history.block, _most_rows(self._prepared.request))
+        self._rows = range(1, most + 1) if tally.mode == "dflash" else [1]
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
         scheduler = self._turns.scheduler
         with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.share)) as steps:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
+from mlx_engine.contract.limits import MAX_BLOCK_ROWS
 from mlx_engine.hardware.device import DeviceSpan, write_rows
 
 _STEP = 256  # rows by which an array grows
@@ -44,7 +45,7 @@ class LayerContext:
             self._buffer = write_rows(self._buffer, rows, positions - self.first if self.first else positions)
             return
         count = rows.shape[3]
-        if self.window is not None and count > self.window:
+        if self.window is not None and count > max(self.window, MAX_BLOCK_ROWS):  # fewer rows may be dropped again
             dropped = count - self.window
             self.first += self.rows + dropped
             self.rows = 0

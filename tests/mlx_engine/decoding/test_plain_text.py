@@ -14,7 +14,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.drafters.parts.draft_requests import Block
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
@@ -22,6 +22,7 @@ from mlx_engine.kernels import operations
 from tests.examples import SAMPLE
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.decoding.test_schedules import check
 from tests.mlx_engine.engine.test_turns import together
 from tests.mlx_engine.targets.test_families import draw
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, save, save_drafter, save_eagle3, save_mtp, text
@@ -216,3 +217,11 @@ def test_a_familys_replies_at_the_same_time_have_their_own_texts(pair, name):
     requests = [tokens(draw(11 + 4 * at, at), max_tokens=10, ignore_eos=True, **each) for at, each in enumerate(options)]
     wanted = [reply(engine, request).tokens for request in requests]
     assert [got.tokens for got in together(engine, requests)] == wanted
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_copies_wider_than_a_block_give_the_plain_text(pair, row):
+    passes = [PassKind("lookup", 32), PassKind("lookup", 24), PLAIN_STEP, PassKind("drafter", 4), PassKind("lookup", 32)]
+    prompt = [token % SMALLEST for token in draw(20, 5)]
+    for sampling in (Sampling(), Sampling(1.0)):
+        check(pair(*row), prompt, sampling, 3, 70, passes, [31, 5, 0, 17])

@@ -21,7 +21,7 @@ from tests.mlx_engine.prefix.prefix_pairs import SHORT
 QUESTIONS = fresh_questions(count=120, seed=20261121)
 GREEDY = Sampling()
 QUEUED = st.just(PLAIN_STEP) | st.builds(PassKind, st.just("drafter"), st.integers(2, 8))
-PASSES = QUEUED | st.builds(PassKind, st.just("lookup"), st.integers(2, 8))
+PASSES = QUEUED | st.builds(PassKind, st.just("lookup"), st.integers(2, 32))
 
 
 def check(engine, prompt, sampling, seed, limit, passes, wrong, end=None, stop=None):
@@ -60,7 +60,7 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, end=None, stop=N
 OPTIONS = {
     "seed": st.integers(0, 2**64 - 1),
     "passes": st.lists(QUEUED, min_size=1, max_size=8) | st.lists(PASSES, min_size=1, max_size=8),
-    "wrong": st.lists(st.integers(0, 8), min_size=1, max_size=5),
+    "wrong": st.lists(st.integers(0, 31), min_size=1, max_size=5),
     "end": st.none() | st.integers(0, 29),
     "stop": st.none() | st.integers(1, 12),
 }

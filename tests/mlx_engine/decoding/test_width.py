@@ -310,6 +310,22 @@ class TestAutomaticWidth:
             controller.record(PassOutcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
         assert controller.choose(100, long_match).kind.proposer != "lookup"
 
+    def test_copies_can_be_wider_than_the_block_where_rows_are_cheap(self):
+        flat = CostTable((0,), (1, 32), (1.0,), ((1.0, 1.5),), ((0.2, 0.2),))
+        controller = AutomaticWidth(PairHistory(8, flat))
+        assert controller.choose(100, Offer(31, 32)).kind == PassKind("lookup", 32)
+        assert controller.choose(100, Offer(15, 32)).kind == PassKind("lookup", 16)
+
+    def test_times_of_wide_copies_correct_their_cost(self):
+        costs = PassCosts(TABLE, 8)
+        for width in (12, 16, 24, 32):
+            kind = PassKind("lookup", width)
+            slow = 3 * costs.seconds(kind, 100)
+            for _ in range(20):
+                costs.record(kind, 100, slow)
+            assert costs.seconds(kind, 100) == pytest.approx(slow, rel=0.1)
+            costs = PassCosts(TABLE, 8)
+
     def test_a_short_match_is_not_copied(self):
         controller = AutomaticWidth(PairHistory(16, TABLE))
         assert controller.choose(100, Offer(15, 2)).kind.proposer != "lookup"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.drafters.dflash.model import DFlashDrafter
-from mlx_engine.drafters.parts.context import DraftContext
+from mlx_engine.drafters.parts.context import DraftContext, LayerContext
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.loading.drafter_files import load
 from tests.mlx_engine.conftest import GOLDEN
@@ -118,6 +118,16 @@ def test_each_token_is_paired_with_the_features_of_the_position_before(data, que
         context.settle(context.position + kept)
     rows = context.rows(0, context.position)[0][0, 0, 0, :, 0].tolist()
     assert rows == [*range(context.position)]
+
+
+@pytest.mark.parametrize("window", [8, 24, 100])
+def test_rows_of_a_copy_that_is_wider_than_the_window_can_be_dropped(window):
+    context = LayerContext(window)
+    for first, rows in ((0, 40), (40, 32)):
+        context.append(mx.broadcast_to(mx.arange(first, first + rows, dtype=mx.float32)[:, None], (2, 1, 1, rows, 3)))
+    context.rows -= 31
+    found = context.rows_between(41 - min(window, 40), 41)
+    assert found is not None and found[0, 0, 0, :, 0].tolist() == [*range(41 - min(window, 40), 41)]
 
 
 def test_the_config_gives_the_mask_rule_of_the_reference_cases():
