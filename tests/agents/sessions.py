@@ -122,7 +122,11 @@ class Session:
 
 
 def session(
-    name: str, folder: Path, model: Callable[[Path], ScriptedModel] | None = None, arguments: Sequence[str] = ()
+    name: str,
+    folder: Path,
+    model: Callable[[Path], ScriptedModel] | None = None,
+    arguments: Sequence[str] = (),
+    prompt: str = PROMPT,
 ) -> Session:
     """Run an agent until it ends.
 
@@ -130,6 +134,7 @@ def session(
         folder: where the project and the user's home folder are.
         model: makes the model for the project's folder. By default, it takes the agent's steps.
         arguments: the agent's arguments, instead of those that allow its tools.
+        prompt: what the user asks for.
     """
     program = folder_of(name)
     scratch, home, state = folder / "scratch", folder / "home", folder / "server.json"
@@ -159,7 +164,7 @@ def session(
         KEY,
         "--",
         *(arguments or HEADLESS[name].arguments),
-        PROMPT,
+        prompt,
     ]
     with pytest.MonkeyPatch.context() as patch, serving(lambda: engine, key=KEY) as server:
         patch.setattr(running, "_file", lambda: state)
