@@ -352,6 +352,29 @@ def test_what_is_not_written_yet_of_a_deleted_chat_never_is():
     assert written == ["gone", "kept", "kept"]
 
 
+@in_one
+def test_deleting_a_chat_leaves_nothing_that_waited_to_be_written(engine, tmp_path, monkeypatch):
+    began, goes_on, add = threading.Event(), threading.Event(), PrefixStore.add
+
+    def slow(*given: Any) -> bool:
+        began.set()
+        assert goes_on.wait(60)
+        return add(*given)
+
+    begin(engine, tmp_path)
+    monkeypatch.setattr(PrefixStore, "add", slow)
+    reply(engine, dataclasses.replace(tokens([*PROMPT * 4], max_tokens=1, reuse=True), chat="gone"))
+    while engine.save_next() is not None:
+        pass
+    assert began.wait(60) and engine.snapshots.disk is not None
+    later = threading.Timer(0.1, goes_on.set)  # deleting waits for the part that is being written
+    later.start()
+    engine.forget_prompts(("gone",))
+    engine.snapshots.disk._writer.flush(60)
+    assert not list(tmp_path.glob("*.safetensors"))
+    later.join()
+
+
 @in_two
 def test_a_chat_larger_than_the_quota_is_not_written_again_each_turn(engine, tmp_path, monkeypatch):
     prompt, written, add = [*PROMPT * 12], list[str](), PrefixStore.add
