@@ -63,7 +63,7 @@ def test_pictures_cost_what_they_take() -> None:
 
 
 class Loader(QObject):
-    """Stands in for `PairLoader`, with a pair that sees or not, or none."""
+    """A fake `PairLoader` with a pair that sees or not, or none."""
 
     loaded = Signal()
     loaded_from = None
@@ -74,7 +74,7 @@ class Loader(QObject):
 
 
 class Meter(QObject):
-    """Stands in for `ContextMeter`."""
+    """A fake `ContextMeter`."""
 
     changed = Signal()
     use: ContextUse | None = None
