@@ -68,6 +68,7 @@ class StoreThread(QObject):
         self._long: deque[_Job] = deque()  # that wait
         self._ending = False  # whether no jobs will come
         self._unwritten: deque[_Job] = deque()
+        self._retry_at = 0.0  # on the monotonic clock
         self._refusal = ""  # why a write in `_unwritten` failed
         self._refused = ""  # the notice about it
         self._problems = {"write": "", "read": ""}  # the last notice per action, until the action succeeds
@@ -180,10 +181,15 @@ class StoreThread(QObject):
         return job is None or job.long
 
     def _do_others(self, store: Store) -> None:
-        """Do the jobs that came while a long one runs, except other long ones."""
+        """Do the jobs that came while a long one runs, but no long ones.
+
+        Failed writes are repeated.
+        """
         while not self._jobs.empty():
             if not self._is_for_later(job := self._jobs.get()) and job is not None:
                 self._do(store, job)
+        if self._unwritten and time.monotonic() >= self._retry_at:
+            self._catch_up(store)
 
     def _shrink(self, store: Store) -> bool:
         """Do one step of shrinking. Return whether there are more."""
@@ -226,6 +232,7 @@ class StoreThread(QObject):
             if self._in_memory:
                 self._dropped.add(job.chat_id)
             self._unwritten.popleft()
+        self._retry_at = time.monotonic() + RETRY_S
         if self._refusal and not self._unwritten:
             self._refusal = ""
             self.saved_again.emit(self._refused)

@@ -226,6 +226,28 @@ def test_a_write_that_the_disk_refuses_is_tried_again_without_another_write(
     assert heard.thread.wait(60)
 
 
+def test_failed_writes_are_repeated_in_the_pauses_of_a_long_job(heard: NoticedThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They waited for the end of an import."""
+    monkeypatch.setattr("app.storage.store_thread.RETRY_S", 0.0)
+    full, written = threading.Event(), list[str]()
+    full.set()
+
+    def write(store: Store) -> None:
+        if full.is_set():
+            failing(FULL)(store)
+        written.append("write")
+
+    def work(store: Store, pause: Pause) -> None:
+        full.clear()
+        pause()
+        written.append("long job")
+
+    heard.after(heard.thread.write, write)
+    heard.after(heard.thread.read_long, work)
+    assert heard.thread.wait(60)
+    assert written == ["write", "long job"]
+
+
 @pytest.mark.parametrize(("block", "rows"), [("x'ff'", "> 10"), ("randomblob(40)", "> 10"), ("x'00'", "= 10")])
 def test_a_damaged_search_index_is_rebuilt(tmp_path: Path, block: str, rows: str) -> None:
     chat = Chat()
