@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _SHORTEST = 3  # tokens that must match
 _LONGEST = 32  # limit of the measured match length
-_PLACES = 4  # latest occurrences to compare
+_PLACES = 16  # latest occurrences to compare
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Copies:
         longest: limit of the measured match length.
     """
 
-    def __init__(self, tokens: list[int], shortest: int = 3, places: int | None = 4, longest: int = 32) -> None:
+    def __init__(self, tokens: list[int], shortest: int = 3, places: int | None = 16, longest: int = 32) -> None:
         self.tokens, self._shortest, self._places, self._longest = tokens, shortest, places, longest
         self._index: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for end in range(shortest, len(tokens)):
