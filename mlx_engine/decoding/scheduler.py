@@ -69,16 +69,16 @@ class Scheduler:
         self._read: PassLoad | None = None  # shared pass that was read last
         self._read_at: float | None = None  # when; None if anything else ran since
 
-    def join(self, stream: Stream, share: Callable[[float], None]) -> None:
+    def join(self, stream: Stream, credit: Callable[[float], None]) -> None:
         """Let a stream share passes until `leave`.
 
         Args:
             stream: the stream.
-            share: called with the seconds of each turn of another reply in which a pass over the stream's rows ran.
+            credit: called with the seconds of each turn of another reply in which a pass over the stream's rows ran.
         """
         if stream.foreground and not self._has_front:
             self._front.begin()
-        self._streams[stream] = share
+        self._streams[stream] = credit
 
     def leave(self, stream: Stream) -> None:
         """Make no more passes for a stream in others' turns."""
@@ -254,7 +254,7 @@ class Scheduler:
             run_pass(streams[0], target)
             return
         for stream in streams:
-            stream.share(load)
+            stream.join_pass(load)
         accept(streams, target.forward_packed(parts, any(stream.context is not None for stream in streams)))
 
 
@@ -263,7 +263,7 @@ def decode(
     target: Target,
     scheduler: Scheduler | None = None,
     alone: Callable[[], bool] = lambda: True,
-    share: Callable[[float], None] = lambda seconds: None,
+    credit: Callable[[float], None] = lambda seconds: None,
 ) -> Generator[Step | None, None, None]:
     """Run a stream, and yield the step of each pass until the reply ends.
 
@@ -276,13 +276,13 @@ def decode(
         target: the target that the stream's caches belong to.
         scheduler: has the streams to share passes with.
         alone: returns whether no other reply runs before the next step.
-        share: see `Scheduler.join`.
+        credit: see `Scheduler.join`.
 
     Yields:
         None in a turn in which other streams must first read the pass that they share.
     """
     scheduler = scheduler or Scheduler()
-    scheduler.join(stream, share)
+    scheduler.join(stream, credit)
     fresh = 0  # tokens since unused buffers were freed
     waits = 0  # turns since the latest step
     try:

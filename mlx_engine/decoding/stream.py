@@ -183,8 +183,8 @@ class Stream:
         """What all streams bring to the oldest unread pass, if it has rows of others."""
         return self._unread[0].rows.shared if self._unread else None
 
-    def share(self, load: PassLoad) -> None:
-        """Note that the proposed rows share a pass with others, which has this load."""
+    def join_pass(self, load: PassLoad) -> None:
+        """Note that the proposed rows are in a pass with others, which has this load."""
         assert self._proposed is not None
         self._proposed.shared = load
         self.pass_rows.append(load.rows)

@@ -43,7 +43,7 @@ class ReplyClock:
         self._count = turns.count
         self._submitted = self._paused if submitted is None else submitted
         self.waited = self._paused - self._submitted
-        self._shared = 0.0  # seconds since the latest turn
+        self._credited = 0.0  # seconds since the latest turn
 
     def __call__(self) -> float:
         return time.perf_counter() - self._submitted - self.waited
@@ -63,9 +63,9 @@ class ReplyClock:
     def resume(self) -> None:
         """Begin the next turn."""
         if self.turns.count != self._count:
-            self.waited += time.perf_counter() - self._paused - self._shared
-        self._shared = 0.0
+            self.waited += time.perf_counter() - self._paused - self._credited
+        self._credited = 0.0
 
-    def share(self, seconds: float) -> None:
+    def credit(self, seconds: float) -> None:
         """Count a turn of another reply that made a pass for this one, too."""
-        self._shared += seconds
+        self._credited += seconds

@@ -82,12 +82,12 @@ class Company:
     Attributes:
         load: their rows.
         tokens: that they should yield.
-        share: the stream's own pass that yields the most tokens of all streams per second; None without others.
+        own: the stream's pass that yields the most tokens of all streams per second; None without others.
     """
 
     load: PassLoad = NOTHING
     tokens: float = 0.0
-    share: PassKind | None = None
+    own: PassKind | None = None
 
 
 ALONE = Company()
@@ -366,8 +366,8 @@ class AutomaticWidth(WidthController):
         expected.tokens = expected.yields(chances)
         pace = expected.pace = {kind: each / expected.tokens[kind.width - 1] for kind, each in seconds.items()}
         best = min(pace, key=pace.__getitem__)
-        if company.share is not None:
-            best = company.share
+        if company.own is not None:
+            best = company.own
         elif best == PLAIN_STEP and not self._parked:
             best = self._doubted_round(expected)
         self._parked = best == PLAIN_STEP
@@ -412,7 +412,7 @@ class AutomaticWidth(WidthController):
         step = seconds[PLAIN_STEP]
         hoped = expected.yields([_HOPED] * (self._kinds[-1].width - 1))
         can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
-        why = FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW if company.share is None else OTHERS_SHARE
+        why = FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW if company.own is None else OTHERS_SHARE
         choice = WidthChoice(PLAIN_STEP, why)
         trial, best_ratio = None, 0.0
         for kind in self._kinds:

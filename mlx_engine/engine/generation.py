@@ -445,7 +445,7 @@ class _Reply:
         self._rows = range(1, most + 1) if tally.mode == "dflash" else [1]
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
         scheduler = self._turns.scheduler
-        with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.share)) as steps:
+        with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.credit)) as steps:
             for step in steps:
                 if step is None:
                     yield []
