@@ -52,6 +52,19 @@ def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> N
         assert edit.width() - edit.fontMetrics().horizontalAdvance(edit.text()) <= 4
 
 
+def test_the_field_shows_all_lines_of_a_text_that_breaks_into_more_of_them(start: Start) -> None:
+    """It showed two and a half lines of four."""
+    app = start()
+    app.window.resize(1100, 720)
+    app.type("Some words that fill two lines of a wide field. " * 4)
+    field = app.window.composer.field
+    wide = field.height()
+    app.window.resize(440, 720)
+    app.until(lambda: field.height() > wide)
+    lines = round(field.document().size().height())
+    assert field.height() >= lines * field.fontMetrics().lineSpacing()
+
+
 def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
     app = start(ScriptedEngine([answer("word\n\n" * 100)]))
     app.window.show()

@@ -265,6 +265,7 @@ class _Field(QPlainTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit()  # the document doesn't report lines that break elsewhere now
         self._fit_placeholder()
 
     def _fit_placeholder(self) -> None:
