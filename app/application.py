@@ -73,7 +73,7 @@ class Slipstream(QObject):
     def restart(self) -> None:
         """Restart the app, unless a reply or comparison is running."""
         activity = self.services.activity
-        if activity.busy and (notice := activity.refusal()):
+        if notice := activity.alone_refusal():
             self.services.notices.post(notice)
             return
         self.restarting = self.window.quit()
@@ -90,15 +90,16 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_reply(self) -> None:
-        held = self.services.activity.busy and not self.services.reply_runner.waiting
+        runner = self.services.reply_runner
+        held = self.services.activity.busy and not (runner.runs and runner.asking == runner.runs)
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()
     def _hold_server(self) -> None:
         self._activity.set_held("server", bool(self.services.server.activity), tr("Generating a reply"))
 
-    @Slot(object)
-    def _watch_peak(self, stats: Stats) -> None:
+    @Slot(object, object)
+    def _watch_peak(self, run: object, stats: Stats) -> None:
         self._memory.note_peak(stats.peak_memory_bytes)
 
     @Slot()

@@ -17,7 +17,7 @@ from mlx_engine.remote.saved_endpoints import SavedEndpoint
 class SessionActivity(QObject):
     """The gate for replies, comparisons, summaries, and pairs.
 
-    One of them starts at a time.
+    Replies run next to those of other chats. Comparisons run alone, and pairs are loaded while nothing runs.
 
     Args:
         chat: returns the open chat.
@@ -49,7 +49,7 @@ class SessionActivity(QObject):
     @property
     def busy(self) -> bool:
         """Whether a reply, a comparison, or a summary is running."""
-        return self._reply_runner.running or self.comparing or self.summarizing
+        return bool(self._reply_runner.runs) or self.comparing or self.summarizing
 
     def set_summarizing(self, summarizing: bool) -> None:
         """Record that a summary of the open chat has begun or ended."""
@@ -63,74 +63,97 @@ class SessionActivity(QObject):
     @property
     def replying_here(self) -> bool:
         """Whether the open chat's reply is being generated."""
-        return self._reply_runner.chat is self._chat()
+        return self._reply_runner.of(self._chat().id) is not None
 
     @property
-    def replying_elsewhere(self) -> str:
-        """Title of another chat whose reply is being generated, or an empty string."""
-        chat = self._reply_runner.chat
-        return chat.title if chat is not None and chat is not self._chat() else ""
+    def asking_elsewhere(self) -> tuple[Chat, ...]:
+        """Other chats whose replies need the user's approval for a call."""
+        return tuple(run.chat for run in self._reply_runner.asking if run.chat.id != self._chat().id)
 
     @property
     def why_private(self) -> str:
         """Why the open chat can't be sent to the server, or an empty string."""
-        if not self._chat().settings.private or not (host := self._loader.sent_to):
+        return self._why_private(self._chat())
+
+    def _why_private(self, chat: Chat) -> str:
+        if not chat.settings.private or not (host := self._loader.sent_to):
             return ""
         return tr("This chat is private, so it isn't sent to {host}. Choose a model on this computer.", host=host)
 
-    def switch_refusal(self) -> Notice | None:
-        """Return what runs on the current pair and would be cut off by another, or None."""
+    def refusal_in(self, chat: Chat) -> Notice | None:
+        """Return what runs in a chat, or alone, and keeps replies from starting."""
         if self.comparing:
-            return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="idle")
-        if self.summarizing:
-            return Notice(tr("A summary is being written. Wait for it to finish, or cancel it."), until="idle")
-        if (title := self.replying_elsewhere) and self._reply_runner.waiting:
-            return Notice(
-                tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title), until="idle"
-            )
-        if title:
-            text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
-            return Notice(text, until="idle")
-        if self.busy:
-            return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="idle")
+            return Notice(tr("A comparison is running. Wait for it to finish, or stop it."), until="free")
+        if self.summarizing and chat.id == self._chat().id:
+            return Notice(tr("A summary is being written. Wait for it to finish, or cancel it."), until="free")
+        if self._reply_runner.of(chat.id) is not None:
+            return Notice(tr("A reply is being generated. Wait for it to finish, or stop it."), until="free")
         return None
 
-    def refusal(self) -> Notice | None:
-        """Return why no reply or comparison can start now, or None."""
-        if (refusal := self.switch_refusal()) is not None:
+    @property
+    def refusal_here(self) -> Notice | None:
+        """The same for the open chat."""
+        return self.refusal_in(self._chat())
+
+    def alone_refusal(self) -> Notice | None:
+        """Return why nothing can start that runs alone: a comparison, or another pair."""
+        if self.comparing or self.summarizing:
+            return self.refusal_here
+        for run in self._reply_runner.runs[:1]:
+            title = run.chat.title
+            if run.waiting:
+                text = tr("“{title}” needs your approval for a tool call. Respond there, or stop the reply.", title=title)
+            else:
+                text = tr("A reply is being generated in “{title}”. Wait for it to finish, or stop it there.", title=title)
+            return Notice(text, until="idle")
+        return None
+
+    @property
+    def why_busy(self) -> str:
+        """The same as a text, or an empty string."""
+        refusal = self.alone_refusal()
+        return refusal.text if refusal is not None else ""
+
+    def refusal(self, chat: Chat | None = None) -> Notice | None:
+        """Return why no reply can start in a chat, by default the open one."""
+        chat = chat or self._chat()
+        if refusal := self.refusal_in(chat):
             return refusal
         if self._loader.running:
             return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
         if self._loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load", until="pair")
-        return Notice(why, offer="load", until="chat") if (why := self.why_private) else None
+        return Notice(why, offer="load", until="chat") if (why := self._why_private(chat)) else None
 
     def can_start(self) -> bool:
-        """Return whether a reply or comparison can start, or else say why not."""
-        if refusal := self.refusal():
+        """Return whether a reply can start in the open chat, or else say why not."""
+        return self._is_free(self.refusal())
+
+    def can_compare(self) -> bool:
+        """Return whether a comparison can start, or else say why not."""
+        return self._is_free(self.alone_refusal() or self.refusal())
+
+    def _is_free(self, refusal: Notice | None) -> bool:
+        if refusal is not None:
             self._notices.post(refusal)
         return refusal is None
 
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
         """Load a pair (by default, the demo pair) in place of the current one."""
-        if self._can_switch():
+        if self._is_free(self.alone_refusal()):
             self._loader.load(pair or LoadPair())
 
     def connect_to(self, saved: SavedEndpoint) -> None:
         """Use a server in place of the loaded pair."""
-        if self._can_switch():
+        if self._is_free(self.alone_refusal()):
             self._loader.connect_to(saved)
-
-    def _can_switch(self) -> bool:
-        """Return whether another pair can replace the current one, or else say why not."""
-        if refusal := self.switch_refusal():
-            self._notices.post(refusal)
-        return refusal is None
 
     @Slot()
     def stop(self) -> None:
         """Stop the open chat's reply and any comparison. Other chats' replies continue."""
-        if self.replying_here:
-            self._reply_runner.stop()
+        self._reply_runner.stop(self._chat().id)
+        self.stop_comparison()
+
+    def stop_comparison(self) -> None:
         self._compare_runner.stop()

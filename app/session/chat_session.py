@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.activity import SessionActivity
-from app.session.attachment_reader import AttachmentReader
 from app.session.chat_library import ChatLibrary
 from app.session.chat_pages import ChatPages
 from app.session.notice import Notice, Notices
@@ -20,7 +19,7 @@ from app.storage.chat_tree import Chat, Node, Turn
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean
-from mlx_engine.contract.requests import Mode, ToolSpec
+from mlx_engine.contract.requests import Mode, Sampling, ToolSpec
 from mlx_engine.mcp.tool import Tool
 
 ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
@@ -37,7 +36,8 @@ class ChatSession(QObject):
     """
 
     settings_changed = Signal()
-    chat_changed = Signal()  # another chat was opened
+    chat_changed = Signal()  # another chat is open; `turns_changed`, `settings_changed`, and `opened` follow
+    opened = Signal()
     turns_changed = Signal(list)  # list of Turn: the shown branch
     turn_added = Signal(object)  # Turn, added at the end
     turn_revealed = Signal(object, object)  # Turn and Node to scroll to
@@ -51,7 +51,6 @@ class ChatSession(QObject):
         library: ChatLibrary,
         loader: PairLoader,
         tools: ToolBox,
-        attachments: AttachmentReader,
         reply_runner: ReplyRunner,
         activity: SessionActivity,
         notices: Notices,
@@ -59,7 +58,7 @@ class ChatSession(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._library, self._loader, self._tools, self._attachments, self._pages = library, loader, tools, attachments, pages
+        self._library, self._loader, self._tools, self._pages = library, loader, tools, pages
         self._reply_runner, self._activity, self._notices = reply_runner, activity, notices
         self.new_chats = ChatSettings()
         self.chat = Chat()
@@ -84,7 +83,10 @@ class ChatSession(QObject):
     @property
     def thinking(self) -> bool:
         """Whether the next reply starts with thinking."""
-        return self.chat.settings.thinking and self._loader.can_think
+        return self._thinking(self.chat)
+
+    def _thinking(self, chat: Chat) -> bool:
+        return chat.settings.thinking and self._loader.can_think
 
     @property
     def can_see(self) -> bool:
@@ -106,7 +108,10 @@ class ChatSession(QObject):
     @property
     def offered_tools(self) -> dict[str, Tool]:
         """The tools of the next reply, keyed by the names sent to the model."""
-        return self._tools.offered(self.chat.settings) if self._loader.can_call_tools else {}
+        return self._offered_tools(self.chat)
+
+    def _offered_tools(self, chat: Chat) -> dict[str, Tool]:
+        return self._tools.offered(chat.settings) if self._loader.can_call_tools else {}
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
@@ -116,7 +121,10 @@ class ChatSession(QObject):
     @property
     def next_mode(self) -> Mode:
         """Decoding mode of the next reply."""
-        return "dflash" if self._loader.can_dflash and (self.chat.settings.dflash or not self._loader.can_plain) else "plain"
+        return self._mode(self.chat)
+
+    def _mode(self, chat: Chat) -> Mode:
+        return "dflash" if self._loader.can_dflash and (chat.settings.dflash or not self._loader.can_plain) else "plain"
 
     def change(self, **changes: Any) -> None:
         """Change fields of the open chat's settings, starting with the next reply."""
@@ -157,6 +165,15 @@ class ChatSession(QObject):
         """Whether a server is starting that the open chat has on, or an example needs."""
         return self._loader.can_call_tools and self._tools.connecting(self._tools.with_example(self.chat.settings, example))
 
+    def tools_starting_in(self, chat: Chat) -> bool:
+        """Whether a server is starting that a chat has on.
+
+        Servers that are off are started.
+        """
+        if self._loader.can_call_tools:
+            self._tools.warm(chat.settings)
+        return self._loader.can_call_tools and self._tools.connecting(chat.settings)
+
     @Slot()
     def _draw_pages(self) -> None:
         self._pages.draw(self.chat)
@@ -165,6 +182,11 @@ class ChatSession(QObject):
     def drawing_pages(self) -> bool:
         """Whether pages of the open chat's PDFs are being drawn for a model that sees."""
         return self._pages.drawing
+
+    def lacks_pages(self, chat: Chat, files: Sequence[Attachment]) -> bool:
+        """Whether a chat that isn't open needs pages that only an open chat draws."""
+        asked = [file for turn in chat.turns if turn.asked is not None for file in turn.asked.attachments]
+        return self._loader.can_see and any(file.undrawn for file in (*asked, *files))
 
     def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
         """Whether a reply waits for servers or pages; `start` is called then."""
@@ -187,7 +209,7 @@ class ChatSession(QObject):
         if not self._activity.can_start() or self._is_early(partial(self.send, prompt, files, example), example):
             return False
         self.set_settings(self._tools.with_example(self.chat.settings, example))
-        options = (self.next_mode, self.thinking, self._loader.sampling, tuple(files))
+        options = (*self._options(self.chat), tuple(files))
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
             turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
@@ -196,8 +218,19 @@ class ChatSession(QObject):
         else:
             turn = self.chat.ask(prompt, *options)
         self.turn_added.emit(turn)
-        self._reply(turn)
+        self._reply(self.chat, turn)
         return True
+
+    def send_in(self, chat: Chat, prompt: str, files: Sequence[Attachment], edits: str = "") -> None:
+        """Send a message, or an edit of a message, in a chat that isn't open."""
+        edited = chat.find(edits) if edits else None
+        after = edited.parent if edited is not None else None
+        turn = chat.ask(clean(prompt).strip(), *self._options(chat), tuple(files), after=after)
+        self._reply(chat, turn)
+
+    def _options(self, chat: Chat) -> tuple[Mode, bool, Sampling]:
+        """Return the options of a chat's next reply."""
+        return self._mode(chat), self._thinking(chat), self._loader.sampling
 
     def regenerate(self, turn: Turn) -> None:
         """Generate another reply to a message, keeping the old one as a version."""
@@ -210,11 +243,11 @@ class ChatSession(QObject):
         if old is not None and old not in turn.asked.children:
             self._library.delete_message(old)
         self._show_branch()
-        self._reply(new)
+        self._reply(self.chat, new)
 
-    def _reply(self, turn: Turn) -> None:
+    def _reply(self, chat: Chat, turn: Turn) -> None:
         turn.reply.drafter_kind = self._loader.pair.drafter_kind if self._loader.pair is not None else ""
-        self._reply_runner.start(turn, self.chat, turn.request, self.offered_tools, self._loader.can_see)
+        self._reply_runner.start(turn, chat, turn.request, self._offered_tools(chat), self._loader.can_see)
 
     def resume(self, turn: Turn) -> None:
         """Continue a reply that was cut off, or that a rolling window unblocks."""
@@ -235,7 +268,8 @@ class ChatSession(QObject):
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""
-        if turn.asked is not None and turn is not self._reply_runner.turn:
+        run = self._reply_runner.of(self.chat.id)
+        if turn.asked is not None and (run is None or run.turn is not turn):
             self.editing = turn
             self.editing_changed.emit(turn)
 
@@ -296,9 +330,8 @@ class ChatSession(QObject):
             if message_id and (node := chat.find(message_id)) is not None:
                 self._reveal(node)
 
-        chat = next((chat for chat in (self.chat, self._reply_runner.chat) if chat is not None and chat.id == chat_id), None)
-        if chat is not None:
-            show(chat)
+        if self.chat.id == chat_id:
+            show(self.chat)
         else:
             self._library.open(chat_id, show)
 
@@ -319,6 +352,7 @@ class ChatSession(QObject):
         self.chat_changed.emit()
         self.turns_changed.emit(chat.turns)
         self.settings_changed.emit()
+        self.opened.emit()
 
     def stay(self) -> None:
         """Stay in the open chat, whatever is being opened."""
@@ -331,8 +365,8 @@ class ChatSession(QObject):
 
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:
-        if self._reply_runner.chat is not None and self._reply_runner.chat.id in chat_ids:
-            self._reply_runner.stop()
+        for chat_id in chat_ids:
+            self._reply_runner.stop(chat_id)
         if self.chat.id in chat_ids:
             left = self.chat.id
             self.new_chat()

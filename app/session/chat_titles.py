@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.storage.attachments import message_of
 from app.storage.chat_tree import Chat
@@ -40,18 +41,18 @@ class ChatTitles(QObject):
     ) -> None:
         super().__init__(parent)
         self._engine, self._library, self._loader = engine, library, loader
-        self._reply_runner, self._enabled = reply_runner, enabled
+        self._enabled = enabled
         self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
         reply_runner.finished.connect(self._add)
         engine.idle.connect(self._timer.start)
 
-    @Slot()
-    def _add(self) -> None:
+    @Slot(object)
+    def _add(self, run: ReplyRun) -> None:
         """Queue the chat whose first reply has just ended."""
-        chat = self._reply_runner.chat
-        if chat is not None and len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
+        chat = run.chat
+        if len(list(chat.root.below())) == 2 and chat.title == chat.first_words and self._wanted:
             self._waiting[chat.id] = chat.title, chat, self._loader.sent_to
 
     @property

@@ -260,12 +260,12 @@ class Commands(QObject):
             return lambda: act(at.chat.turns[-1])
 
         def on_last(fits: Callable[[Turn], object]) -> Callable[[], object]:
-            """Return whether the last turn fits and nothing is running, or why not."""
-            return lambda: Refusal(activity.refusal()) if activity.busy else at.chat.turns and fits(at.chat.turns[-1])
+            """Return whether the last turn fits and nothing runs in its chat, or why not."""
+            return lambda: Refusal(why) if (why := activity.refusal_here) else at.chat.turns and fits(at.chat.turns[-1])
 
         def comparable() -> object:
-            why = comparer.why_not()
-            return Refusal(Notice(why)) if why else on_last(lambda turn: at.chat.last_comparable)()
+            refusal, why = activity.alone_refusal(), comparer.why_not()
+            return Refusal(refusal or Notice(why)) if refusal or why else at.chat.last_comparable
 
         def versions() -> bool:
             nodes = (node for turn in at.chat.turns for node in (turn.asked, turn.answered))

@@ -57,7 +57,7 @@ class Comparer(QObject):
 
     def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES_ONCE) -> None:
         """Compare both modes on a turn, or drafters on several turns."""
-        if not self._activity.can_start():
+        if not self._activity.can_compare():
             return
         if why := self.why_not(options.with_this_computer):
             self._notices.post(why)
@@ -75,7 +75,7 @@ class Comparer(QObject):
         self, requests: Sequence[GenerationRequest], prompts: Sequence[str], turn: Turn | None, options: ComparisonOptions
     ) -> None:
         pair, here = self._loader.pair, self._loader.here
-        if pair is None or self._activity.busy or self.why_not(options.with_this_computer):
+        if pair is None or self._activity.alone_refusal() or self.why_not(options.with_this_computer):
             return
         private = self._session.chat.settings.private
         asked = [

@@ -43,7 +43,7 @@ class ContextMeter(QObject):
     ) -> None:
         super().__init__(parent)
         self._engine, self._session, self._activity, self._loader = engine, session, activity, loader
-        self._attachments = attachments
+        self._attachments, self._reply_runner = attachments, reply_runner
         self._draft = ""
         self._prompt: NextPrompt | None = None  # the last one that was counted
         self._counts: Counts | None = None  # not completed yet
@@ -195,8 +195,10 @@ class ContextMeter(QObject):
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:
-        reply, pair = turn.reply, self._loader.pair
-        if reply.running and reply.prefill is not None and pair is not None and not pair.remote and self._activity.replying_here:
+        reply, pair, run = turn.reply, self._loader.pair, self._reply_runner.of(self._session.chat.id)
+        if run is None or run.turn is not turn:
+            return
+        if reply.running and reply.prefill is not None and pair is not None and not pair.remote:
             self._cancel()
             new_tokens = reply.tokens - reply.tokens_before  # tokens before Continue are part of the prefill
             self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))

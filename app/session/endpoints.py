@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
-from app.session.model_storage import Background
+from app.session.background_work import Background
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import Endpoint

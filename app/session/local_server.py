@@ -243,7 +243,7 @@ class LocalServer(QObject):
     def _load(self, wanted: LoadPair, deliver: Deliver) -> None:
         """Load a pair for a program as the user would."""
         pair = LoadPair() if (wanted.target, wanted.drafter) == demo_pair() else wanted
-        if self._activity.switch_refusal() is not None:
+        if self._activity.alone_refusal() is not None:
             problem = UserError("pair_in_use", "The Slipstream window is using the loaded pair. Try again when it has finished.")
         elif not self._loader.load(pair, deliver):
             problem = UserError("pair_loading", "Another pair is loading. Try again in a moment.")

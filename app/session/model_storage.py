@@ -1,21 +1,18 @@
 """The model folder, deleted pairs, and network settings."""
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import QObject, QThreadPool, QTimer, Signal, Slot
-from shiboken6 import isValid
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.session.background_work import Background
 from app.session.downloads import Downloads
 from app.storage.wording import size
 from app.text.language import tr, translated
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.models.downloads.bandwidth import download_limit, save_download_limit
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
@@ -23,79 +20,7 @@ from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, folder_variable, model_folder_problem
 from mlx_engine.models.library.pair import Pair
 
-log = logging.getLogger(__name__)
-
 PROGRESS_MS = 200
-
-
-SAVE_MS = 20_000  # the keychain can ask the user
-
-
-class Background(QObject):
-    """Thread pools that deliver results on the thread that created this object.
-
-    Quitting waits for work that saves something, and abandons the rest.
-    """
-
-    failed = Signal(str)  # the error of work without an error handler
-
-    _finished = Signal(object, object)
-
-    def __init__(self, parent: QObject | None = None, threads: int = 4) -> None:
-        super().__init__(parent)
-        self._pool, self._saving = QThreadPool(self), QThreadPool(self)
-        self._pool.setMaxThreadCount(threads)
-        self._saving.setMaxThreadCount(threads)
-        self._open = True
-        self._finished.connect(self._deliver)
-
-    def run(
-        self,
-        work: Callable[[], Any],
-        then: Callable[[Any], object] | None = None,
-        failed: Callable[[str], object] | None = None,
-        saves: bool = False,
-    ) -> None:
-        """Run `work` and pass its result to `then`, or the text of its error to `failed`.
-
-        Args:
-            saves: whether quitting must not cut it off.
-        """
-
-        def job() -> None:
-            receiver: Callable[[Any], object] | None
-            try:
-                receiver, value = then, work()
-            except UserError as error:
-                receiver, value = failed or self.failed.emit, translated(error.text)
-            except Exception as error:
-                log.exception("Background work failed")
-                receiver = failed or self.failed.emit
-                value = tr("Something went wrong ({error}). See the log for details.", error=error)
-            with suppress(RuntimeError):  # the window has been deleted
-                self._finished.emit(receiver, value)
-
-        if self._open:
-            (self._saving if saves else self._pool).start(job)
-
-    def close(self) -> None:
-        """Finish saving, cancel other work, and drop the results."""
-        self._open = False
-        self._pool.clear()
-        self._pool.waitForDone(1000)
-        if not self._saving.waitForDone(SAVE_MS):
-            log.error("Background work didn't finish saving")
-
-    @Slot(object, object)
-    def _deliver(self, receiver: Callable[[Any], object] | None, value: object) -> None:
-        if self._open and receiver is not None:
-            receiver(value)
-
-
-def while_open(receiver: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a widget's method to do nothing after the widget has been deleted."""
-    widget = receiver.__self__  # type: ignore[attr-defined]
-    return lambda *values: receiver(*values) if isValid(widget) else None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
 from app.session.drafts import Drafts
 from app.session.notice import Notice, NoticeAction, Notices
+from app.session.outgoing import STOPPED, OutgoingMessages
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
@@ -45,12 +46,13 @@ class NextMessage(QObject):
         reply_runner: ReplyRunner,
         notices: Notices,
         drafts: Drafts,
+        outgoing: OutgoingMessages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._loader = session, activity, loader
         self._attachments, self._meter, self._reply_runner, self._notices = attachments, meter, reply_runner, notices
-        self._drafts = drafts
+        self._drafts, self._outgoing = drafts, outgoing
         self._shown = drafts.of(session.chat)
         self._at_start = True  # whether no other chat has been opened yet
         self.note = ""
@@ -58,7 +60,7 @@ class NextMessage(QObject):
         self._delayed: Callable[[], object] | None = None  # starts a reply when tools and pages are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
-        self._chat = session.chat  # in which the message or reply waits
+        self._chat = session.chat  # whose message is shown
         self._paused_until = 0.0  # on the monotonic clock
         meter.changed.connect(self._show_obstacle)
         waited_for = (meter, loader, tools, activity, attachments)
@@ -68,6 +70,7 @@ class NextMessage(QObject):
         session.edit_canceled.connect(self._give_up_edit)
         session.editing_changed.connect(self._edit)
         session.chat_changed.connect(self._change_chat)
+        session.opened.connect(self._resume_waiting)
         session.turn_added.connect(self._claim_draft)
         drafts.read.connect(self._show_draft)
         attachments.changed.connect(drafts.save_soon)
@@ -116,6 +119,7 @@ class NextMessage(QObject):
     def _show_draft(self) -> None:
         """Show the unsent message of the open chat, or the edit of one of its messages."""
         editing, before = self._session.editing, self._shown
+        self._chat = self._session.chat
         edited = editing.asked if editing is not None else None
         self._shown = shown = self._drafts.of(self._session.chat, edited)
         shown.open = edited is not None
@@ -128,7 +132,9 @@ class NextMessage(QObject):
     @Slot(object)
     def _edit(self, turn: Turn | None) -> None:
         """Edit the message of a turn, or return to the unsent one if None."""
-        if turn is None and self._waiting and self._shown.edits and self._session.chat is self._chat:
+        if self._session.chat is not self._chat:
+            return  # `chat_changed` follows
+        if turn is None and self._waiting and self._shown.edits:
             self._give_up_edit()  # another version hides its message
         if self._shown.edits:
             self.put_back()
@@ -151,7 +157,7 @@ class NextMessage(QObject):
     @Slot()
     def _change_chat(self) -> None:
         """Show the draft of the chat that was opened."""
-        self.put_back()
+        self._leave()
         chat, before, earlier = self._session.chat, self._shown, self._drafts.earlier
         typed = before.text.removeprefix(f"{earlier}\n\n" if earlier else "")
         if self._at_start and not before.chat and typed not in ("", earlier) and self._drafts.of(chat).empty:
@@ -165,6 +171,21 @@ class NextMessage(QObject):
             turns = (turn for turn in chat.turns if turn.asked is not None and turn.asked.id == edited)
             if (turn := next(turns, None)) is not None:
                 self._session.edit(turn)
+
+    @Slot()
+    def _resume_waiting(self) -> None:
+        """Let a message wait here that was waiting when its chat was left."""
+        draft = self._outgoing.take(self._session.chat)
+        if draft is self._shown:
+            self.send()
+        elif draft is not None:  # an edit that isn't shown any more
+            self._explain_end()
+
+    def _leave(self) -> None:
+        """Let the message wait in the chat that is left, if it can."""
+        if self._waiting and self._outgoing.add(self._chat, self._shown, self._after):
+            self.cancel()
+        self.put_back()
 
     @Slot()
     def _claim_draft(self) -> None:
@@ -191,7 +212,7 @@ class NextMessage(QObject):
         """Whether the chat fills the context, whatever the message is."""
         chat, use = self._session.chat, self._meter.use
         full = use is not None and use.chat_full
-        return full and not chat.empty and not chat.settings.rolling and not self._activity.busy
+        return full and not chat.empty and not chat.settings.rolling and self._activity.refusal_here is None
 
     def pause(self) -> None:
         """Ignore the user's next attempts to send, which may be meant for another app."""
@@ -212,11 +233,14 @@ class NextMessage(QObject):
             return  # the note says what the reply waits for
         note, after = "", None
         if has_message and activity.replying_here:
-            after = self._reply_runner.turn
+            run = self._reply_runner.of(self._session.chat.id)
+            after = run.turn if run is not None else None
             note = tr("The message will be sent when the reply has ended.")
-            if self._reply_runner.waiting:
+            if run is not None and run.waiting:
                 note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and not activity.busy:
+        elif has_message and activity.comparing:
+            note = tr("The message will be sent when the comparison has ended.")
+        elif has_message and not activity.summarizing:
             if self._attachments.busy:
                 note = tr("The message will be sent when its files have been read.")
             elif loader.running:
@@ -256,9 +280,17 @@ class NextMessage(QObject):
     def put_back(self) -> None:
         """Stop waiting, and tell the user if that keeps a message from being sent."""
         if self._waiting:
-            text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
-            self._notices.post(Notice(text, topic="waiting", stays=True))
+            self._explain_end()
         self.cancel()
+
+    def end(self) -> None:
+        """Send nothing that waits, in any chat, because the app quits."""
+        self.cancel()
+        self._outgoing.end()
+
+    def _explain_end(self) -> None:
+        text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
+        self._notices.post(Notice(text, topic="waiting", stays=True))
 
     @Slot(object, str)
     def _delay(self, start: Callable[[], object], example: str) -> None:
@@ -268,21 +300,23 @@ class NextMessage(QObject):
         self._example = example
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
-        self._waiting, self._delayed, self._after = bool(note) and delayed is None, delayed, after
+        waited, self._waiting = self._waiting, bool(note) and delayed is None
+        self._delayed, self._after = delayed, after
         self._shown.waits = self._waiting
         if self._waiting and self._at_start:
             self._session.stay()  # the last chat, which is still being read, wouldn't be the one of the message
             self._at_start = False
-        self._chat = self._session.chat
         self.note = note
+        if self._waiting and not waited:
+            self._drafts.save()  # for the user, the message is sent, so not even a crash may lose it
         self.changed.emit()
 
     @Slot()
     def _send_waiting(self) -> None:
         loader = self._loader
         if self._session.chat is not self._chat:
-            self.put_back()  # this may be called before `chat_changed` arrives
-        elif self._after is not None and self._after.reply.reason in ("cancelled", "interrupted", "error"):
+            return  # `chat_changed` follows
+        if self._after is not None and self._after.reply.reason in STOPPED:
             self.cancel()  # the user may want to change it
         elif self._waiting and loader.pair is None and not loader.running:
             self.cancel()  # loading failed

@@ -10,8 +10,8 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.attachment_reader import AttachmentReader
+from app.session.background_work import Background
 from app.session.context_meter import ContextMeter
-from app.session.model_storage import Background
 from app.session.pair_session import PairLoader
 from app.storage.attachments import Attachment
 from app.storage.pictures import Got, Page, Sent

@@ -7,12 +7,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.activity import SessionActivity
+from app.session.background_work import Background
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Endpoints
 from app.session.measurements import RooflineRunner
 from app.session.model_list import Candidate, Variant
-from app.session.model_storage import Background, Storage
+from app.session.model_storage import Storage
 from app.session.notice import Notice
 from app.session.pair_rows import PairRows
 from app.session.pair_session import PairLoader
@@ -241,8 +242,8 @@ class Picker(QObject):
         one = self.rows.current
         if one is None or self.state(one) != "ready":
             return
-        if self._activity.busy:
-            self.message.emit(tr("To switch models, stop the reply or wait for it to finish."))
+        if why := self._activity.why_busy:
+            self.message.emit(why)
         elif one.endpoint is not None:
             self._activity.connect_to(one.endpoint)
         elif one.shown.folders is not None and self._may_act():
@@ -336,8 +337,8 @@ class Picker(QObject):
         self.downloaded.emit(next(names, pair.name))
         self.refresh()
 
-    @Slot(object)
-    def _record_speed(self, stats: Stats) -> None:
+    @Slot(object, object)
+    def _record_speed(self, run: object, stats: Stats) -> None:
         """Record the speed of a finished reply for the loaded pair."""
         loaded = self._loader.loaded_from
         if loaded is None:

@@ -24,6 +24,7 @@ from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
+from app.session.outgoing import OutgoingMessages
 from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
@@ -73,13 +74,13 @@ class Services(QObject):
             loader, reply_runner, self.compare_runner, notices, lambda: self.session.chat, self
         )
         self.chat_pages = ChatPages(library, loader, self)
-        parts = (library, loader, self.tools, self.attachments, reply_runner, activity, notices, self.chat_pages)
-        self.session = session = ChatSession(*parts, self)
+        self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
         self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
         self.drafts = drafts = Drafts(library, self.store, self.settings, self)
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
-        self.message = NextMessage(session, activity, loader, *composed, self)
+        parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices)
+        self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), self)
         self.summary = SummaryRunner(session, activity, self.engine, self.message, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
@@ -123,6 +124,7 @@ class Services(QObject):
         started = (loader.changed, loader.loaded, activity.changed, self.session.chat_changed)
         for until, signals, over in (
             ("chat", (self.session.chat_changed, self.session.turn_added), lambda: True),
+            ("free", started, lambda: activity.refusal_here is None),
             ("idle", started, lambda: not activity.busy),
             ("loaded", started, lambda: not loader.running),
             ("pair", (loader.loaded,), lambda: loader.pair is not None),
@@ -192,9 +194,10 @@ class Services(QObject):
         self.library.cancel_imports()
         self.chat_pages.stop()
         self.attachments.end()
+        self.message.end()
         self.session.save_settings()
         self.drafts.end()
-        self.reply_runner.stop(interrupted=True)
+        self.reply_runner.interrupt_all()
 
     def save_state(self) -> bool:
         """Save what the next launch begins with, and return whether that worked."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QObject, QThreadPool, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from app.session.model_storage import SAVE_MS
+from app.session.background_work import SAVE_MS
 from app.session.qt_inbox import QtInbox
 from app.storage.settings import ChatSettings
 from app.text.language import translated

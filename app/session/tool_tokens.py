@@ -41,7 +41,7 @@ class ToolTokens(QObject):
     def refresh(self) -> None:
         """Count again if the tools or the pair have changed."""
         specs, pair = self._session.tool_specs, self._loader.pair
-        if self._counted == (pair, specs) or self._activity.busy:
+        if self._counted == (pair, specs) or self._activity.replying_here:
             return
         self._counted, self._counts, self.count = (pair, specs), [], None
         for tools in ((), specs) if specs and not self._loader.sent_to else ():

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.session.model_storage import Background
+from app.session.background_work import Background
 from app.session.tuning_survey import TuningPair, TuningSurvey, survey
 from app.system.json_process import JsonProcess
 from app.text.language import tr, translated

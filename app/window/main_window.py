@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEd
 from app.session.commands import Menu
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend
+from app.session.reply_run import ReplyRun
 from app.session.services import Services
+from app.storage.chat_tree import Turn
 from app.text.language import number, sentences, tr
 from app.views.chat.announcer import Announcer
 from app.views.chat.dropped import Dropped, DropTarget
@@ -108,10 +110,9 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
-        for signal in (session.turns_changed, reply_runner.changed):
-            signal.connect(self._show_divider)
+        session.turns_changed.connect(self._show_divider)
         session.turn_revealed.connect(self.transcript.go_to_node)
-        reply_runner.changed.connect(self.transcript.refresh)
+        reply_runner.changed.connect(self._refresh_reply)
         reply_runner.started.connect(self._follow_reply)
         session.chat_changed.connect(self.transcript.clear)
         session.editing_changed.connect(self.composer.show_editing)
@@ -135,7 +136,7 @@ class MainWindow(QMainWindow):
         application.focusChanged.connect(self._watch_typing)
         application.applicationStateChanged.connect(self._reopen)
         self.installEventFilter(self)
-        self._announcer = Announcer(reply_runner, notices, self)
+        self._announcer = Announcer(session, reply_runner, notices, self)
         self._recommend()
         self._show_state()
         self._restore_state()
@@ -217,11 +218,18 @@ class MainWindow(QMainWindow):
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
         self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
 
-    @Slot()
-    def _follow_reply(self) -> None:
+    @Slot(object)
+    def _follow_reply(self, run: ReplyRun) -> None:
         """Scroll to a reply that starts, perhaps another version of one above."""
-        if self.services.activity.replying_here:
+        if run.chat.id == self.services.session.chat.id:
             self.transcript.follow()
+
+    @Slot(object)
+    def _refresh_reply(self, turn: Turn) -> None:
+        """Show what has changed in a reply of the open chat."""
+        if self.transcript.shows(turn):
+            self._show_divider()
+            self.transcript.refresh(turn)
 
     @Slot()
     def _show_divider(self) -> None:

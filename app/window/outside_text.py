@@ -57,7 +57,6 @@ class OutsideText(QObject):
             return
         session, message, shown = self._services.session, self._services.message, visible(clean(text)).strip()
         if not session.in_new_chat:
-            message.put_back()
             session.new_chat()
         if shown and len(message.draft) > MAX_DRAFT:
             self._refuse(too_long())

@@ -101,9 +101,8 @@ class TopBar(QWidget):
 
     def _state(self) -> str:
         """Return how the next reply differs, or how far this Mac is measured."""
-        runner, calibration = self._reply_runner, self._loader.calibration
-        running = runner.turn if runner.chat is self._session.chat else None
-        if running is not None and running.reply.mode != self._session.next_mode:
+        run, calibration = self._reply_runner.of(self._session.chat.id), self._loader.calibration
+        if run is not None and run.turn.reply.mode != self._session.next_mode:
             return tr("Next reply: {mode}", mode=mode_names()[self._session.next_mode])
         if not calibration.running or calibration.progress is None:
             return ""

@@ -149,6 +149,11 @@
             <translation>{count} weitere Dateien können nicht angehängt werden.</translation>
         </message>
         <message>
+            <location filename="../../app/session/background_work.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>Nachrichten hinzufügen</translation>
@@ -475,11 +480,6 @@
         </message>
         <message>
             <location filename="../../app/session/endpoints.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/endpoints.py" />
             <source>This is Slipstream's own server, which uses the models loaded here. Enter another address.</source>
             <translation>Das ist der eigene Server von Slipstream, der die hier geladenen Modelle nutzt. Geben Sie eine andere Adresse ein.</translation>
         </message>
@@ -625,6 +625,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the comparison has ended.</source>
+            <translation>Die Nachricht wird gesendet, sobald der Vergleich beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the models have loaded.</source>
             <translation>Die Nachricht wird gesendet, sobald die Modelle geladen sind.</translation>
         </message>
@@ -662,6 +667,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
             <translation>Ihre Nachricht wartet nicht mehr auf das Senden. Sie steht als Entwurf in ihrem Chat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>Your message in “{title}” wasn't sent. It is a draft there.</source>
+            <translation>Ihre Nachricht in „{title}“ wurde nicht gesendet. Sie steht dort als Entwurf.</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -722,11 +732,6 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/picker.py" />
-            <source>To switch models, stop the reply or wait for it to finish.</source>
-            <translation>Stoppen Sie die Antwort oder warten Sie ihr Ende ab, um Modelle zu wechseln.</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -919,7 +924,7 @@
             <translation>Ergibt in der Regel die meisten Token pro Sekunde. Mit mehr Bit bringt DFlash mehr.</translation>
         </message>
         <message>
-            <location filename="../../app/session/reply_runner.py" />
+            <location filename="../../app/session/reply_run.py" />
             <source>The reply ended unexpectedly. Try again.</source>
             <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
         </message>
@@ -1655,6 +1660,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
+            <source>In “{title}”: {said}</source>
+            <translation>In „{title}“: {said}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
             <source>Reply ended: {ending}</source>
             <translation>Antwort fertig, {ending}</translation>
         </message>
@@ -1930,11 +1940,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>A reply is being generated in “{title}”.</source>
-            <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Cancel the import</source>
             <translation>Import abbrechen</translation>
         </message>
@@ -1975,8 +1980,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Open the chat that is generating a reply</source>
-            <translation>Den Chat öffnen, in dem eine Antwort erzeugt wird</translation>
+            <source>Open the chat that needs your approval</source>
+            <translation>Den Chat öffnen, der Ihre Genehmigung braucht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2162,11 +2167,6 @@
             <location filename="../../app/views/compare/compare_options.py" />
             <source>The {count} messages before this prompt are included.</source>
             <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_options.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -2587,11 +2587,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>This Mac</source>
             <translation>Dieser Mac</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Wait for the reply to finish.</source>
-            <translation>Warten Sie das Ende der Antwort ab.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />

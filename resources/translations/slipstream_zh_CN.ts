@@ -149,6 +149,11 @@
             <translation>另有 {count} 个文件无法附加。</translation>
         </message>
         <message>
+            <location filename="../../app/session/background_work.py" />
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>出错了（{error}）。详情请查看日志。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/chat_library.py" />
             <source>Add Messages</source>
             <translation>添加消息</translation>
@@ -475,11 +480,6 @@
         </message>
         <message>
             <location filename="../../app/session/endpoints.py" />
-            <source>Something went wrong ({error}). See the log for details.</source>
-            <translation>出错了（{error}）。详情请查看日志。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/endpoints.py" />
             <source>This is Slipstream's own server, which uses the models loaded here. Enter another address.</source>
             <translation>这是 Slipstream 自己的服务器，使用的就是这里载入的模型。请输入其他地址。</translation>
         </message>
@@ -625,6 +625,11 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the comparison has ended.</source>
+            <translation>比较结束后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the models have loaded.</source>
             <translation>模型载入完成后将发送此消息。</translation>
         </message>
@@ -662,6 +667,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
             <translation>您的消息不再等待发送，已作为草稿保留在其对话中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>Your message in “{title}” wasn't sent. It is a draft there.</source>
+            <translation>您在“{title}”中的消息未发送，已作为草稿保留在那里。</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -722,11 +732,6 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/picker.py" />
-            <source>To switch models, stop the reply or wait for it to finish.</source>
-            <translation>请停止回复或等其完成后再切换模型。</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -919,7 +924,7 @@
             <translation>每秒词元数通常最多。位数较多时，DFlash 的加速比更大。</translation>
         </message>
         <message>
-            <location filename="../../app/session/reply_runner.py" />
+            <location filename="../../app/session/reply_run.py" />
             <source>The reply ended unexpectedly. Try again.</source>
             <translation>回复意外结束。请重试。</translation>
         </message>
@@ -1655,6 +1660,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
+            <source>In “{title}”: {said}</source>
+            <translation>在“{title}”中：{said}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/announcer.py" />
             <source>Reply ended: {ending}</source>
             <translation>回复完成，{ending}</translation>
         </message>
@@ -1930,11 +1940,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>A reply is being generated in “{title}”.</source>
-            <translation>正在“{title}”中生成回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>Cancel the import</source>
             <translation>取消导入</translation>
         </message>
@@ -1975,8 +1980,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>Open the chat that is generating a reply</source>
-            <translation>打开正在生成回复的对话</translation>
+            <source>Open the chat that needs your approval</source>
+            <translation>打开需要您批准的对话</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2162,11 +2167,6 @@
             <location filename="../../app/views/compare/compare_options.py" />
             <source>The {count} messages before this prompt are included.</source>
             <translation>包含此提示词之前的 {count} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_options.py" />
-            <source>To compare, stop the reply or wait for it to finish.</source>
-            <translation>等回复完成或将其停止后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -2587,11 +2587,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>This Mac</source>
             <translation>这台 Mac</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Wait for the reply to finish.</source>
-            <translation>请等待回复完成。</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />

@@ -159,7 +159,7 @@ class Session:
         """Send and wait for the end."""
         before = self.session.chat.turns[-1:]
         self.send(text)
-        self.until(lambda: not self.activity.busy and not self.message.note)
+        self.until(lambda: not self.activity.replying_here and not self.message.note)
         assert self.session.chat.turns[-1:] != before, self.notices
 
     def run(self, command: str) -> None:

@@ -134,6 +134,15 @@ class ScriptedEngine(EngineDouble):
         yield replace(self.pair, drafter_folder=drafter)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        yield from (event for event in self._play(request, cancel) if event is not None)
+
+    def steps(
+        self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
+    ) -> Iterator[Sequence[Event]]:
+        """Yield each event. A reply that waits at a gate leaves its turns to others."""
+        return ([event] if event is not None else [] for event in self._play(request, cancel))
+
+    def _play(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event | None]:
         self.threads.add(threading.get_ident())
         self.requests.append(request)
         script = self.replies.pop(0) if self.replies else [commit("Fine."), done(request.mode)]
@@ -144,7 +153,7 @@ class ScriptedEngine(EngineDouble):
                 break
             if isinstance(step, threading.Event):
                 while not step.wait(0.005) and not cancel.is_set():
-                    pass
+                    yield None
             elif isinstance(step, Exception):
                 raise step
             elif callable(step):

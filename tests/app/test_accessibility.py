@@ -187,13 +187,10 @@ def test_every_control_has_a_name_and_is_reachable_by_keyboard(screens: dict[str
 def test_a_finished_reply_is_announced_once(begin: Begin) -> None:
     said: list[str] = []
     app = begin(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
-    Announcer(app.reply_runner, app.services.notices, app.services, said.append)
+    Announcer(app.session, app.reply_runner, app.services.notices, app.services, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
-    run, turn = app.reply_runner, app.session.chat.turns[0]
-    run.turn = turn  # as between the last event and the end of the job, if they arrive separately
-    run.changed.emit(turn)
-    run.turn = None
+    app.reply_runner.changed.emit(app.session.chat.turns[0])
     assert len(said) == 1
     app.ask("Again")
     assert said[1:] == ["The reply failed. It broke."]

@@ -300,7 +300,7 @@ def test_the_note_says_which_images_of_tools_are_not_read(start: Start) -> None:
     app.ask("Look")
     images = AttachedImage(0, b"data", "screen.png"), AttachedImage(0, b"data")
     app.session.chat.turns[0].reply.calls = (CallRecord(ToolCall("1", "look", "{}"), state="done", images=images),)
-    app.reply_runner.ended.emit()
+    app.session.pages_changed.emit()
     bar = app.window.foot.unread
     assert bar.label.text() == "Not read: “screen.png”, an image from a tool. This model can't see images."
     see(app)

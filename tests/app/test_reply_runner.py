@@ -40,7 +40,7 @@ EVENTS = st.one_of(
 
 
 class Replies(RuleBasedStateMachine):
-    """Replies one after another, where each part answers whenever and whatever it likes."""
+    """Replies of two chats, where each part answers whenever and whatever it likes."""
 
     @initialize()
     def begin(self) -> None:
@@ -55,80 +55,92 @@ class Replies(RuleBasedStateMachine):
         self.ended: list[Turn] = []
         self.turns: list[Turn] = []
         tools = SimpleNamespace(approvals=Approvals(), call=self.call)
-        self.run = ReplyRunner(
-            SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save, save_growth=lambda *_: None), tools
-        )  # type: ignore[arg-type]
-        self.run.ended.connect(lambda: self.ended.append(self.turns[-1]))
-        self.chat = Chat()
+        engine, library = SimpleNamespace(submit=self.submit), SimpleNamespace(save=self.save, save_growth=lambda *_: None)
+        self.run = ReplyRunner(engine, library, tools)  # type: ignore[arg-type]
+        self.run.ended.connect(lambda run: self.ended.append(run.turn))
+        self.chats = Chat(), Chat()
+
+    @property
+    def running(self) -> list[Turn]:
+        return [run.turn for run in self.run.runs]
+
+    def is_free(self, chat: Chat) -> bool:
+        """Whether a chat's next reply can start: the engine has ended the last one, too."""
+        return self.run.of(chat.id) is None and not any(turn in chat.turns for turn, _, _ in self.requests)
 
     def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[object], None] | None = None) -> None:
         if then is not None:
             self.saves.append(partial(then, None))
 
     def submit(self, request: GenerationRequest, receive: Callable[[list[Delivery]], None]) -> Run:
-        assert not self.requests, "two requests at the same time"
-        turn = self.run.turn
-        assert turn is not None and turn not in self.stopped
-        assert all(record.ended for record in turn.reply.calls)
+        turn = next(turn for turn in self.running if turn.asked is not None and turn.prompt == request.messages[0].content)
+        assert turn not in [other for other, _, _ in self.requests], "two requests of a reply at the same time"
+        assert turn not in self.stopped and all(record.ended for record in turn.reply.calls)
         flag = Flag()
         self.requests.append((turn, flag, receive))
         return SimpleNamespace(cancel=flag.set)  # type: ignore[return-value]
 
     def call(self, tool: Tool, arguments: str, ended: Any, progress: Any) -> Callable[[], None]:
-        turn = self.run.turn
-        assert turn is not None and turn not in self.stopped and not self.requests
-        record = next(
-            one
+        turn, record = next(
+            (turn, one)
+            for turn in self.running
             for one in turn.reply.calls
             if one.state == "waiting"
             and (one.tool, one.call.arguments) == (tool.name, arguments)
+            and ((turn, one.call.id) in self.approved or tool.name in self.always)
             and not any(made is one.call for _, made, _ in self.calls)
         )
+        assert turn not in self.stopped and turn not in [other for other, _, _ in self.requests]
         self.calls.append((turn, record.call, ended))
-        assert (turn, record.call.id) in self.approved or tool.name in self.always
         return lambda: None
 
     def told(self) -> list[object]:
         """What has arrived in each reply."""
         return [(turn.reply.answer, turn.reply.reason, turn.reply.error, turn.reply.calls) for turn in self.turns]
 
-    @rule()
-    def the_user_sends(self) -> None:
-        if not self.run.running and not self.requests:
-            turn = self.chat.ask("Hello", "dflash")
+    @rule(which=st.integers(0, 1))
+    def the_user_sends(self, which: int = 0) -> None:
+        chat = self.chats[which]
+        if self.is_free(chat):
+            turn = chat.ask(f"Hello {len(self.turns)}", "dflash")
             self.turns.append(turn)
-            self.run.start(turn, self.chat, turn.request, TOOLS)
+            self.run.start(turn, chat, GenerationRequest((turn.request.messages[-1],)), TOOLS)
 
-    @rule()
-    def the_user_continues(self) -> None:
-        if self.turns and not self.run.running and not self.requests and self.turns[-1].reply.can_continue:
-            self.stopped.discard(self.turns[-1])
-            self.ended.remove(self.turns[-1])
-            self.run.resume(self.turns[-1], self.chat, self.turns[-1].request, TOOLS)
+    @rule(which=st.integers(0, 1))
+    def the_user_continues(self, which: int = 0) -> None:
+        chat = self.chats[which]
+        turn = chat.turns[-1] if chat.turns else None
+        if turn is not None and self.is_free(chat) and turn.reply.can_continue:
+            self.stopped.discard(turn)
+            self.ended.remove(turn)
+            self.run.resume(turn, chat, GenerationRequest((turn.request.messages[-1],)), TOOLS)
 
     @rule()
     def a_question_is_saved(self) -> None:
         if self.saves:
             self.saves.pop(0)()
 
-    @rule(event=EVENTS)
-    def an_event_arrives(self, event: Event) -> None:
-        for _, _, receive in self.requests:
+    @rule(event=EVENTS, which=st.integers(0, 1))
+    def an_event_arrives(self, event: Event, which: int = 0) -> None:
+        for _, _, receive in self.requests[which : which + 1]:
+            others = [told for turn, told in zip(self.turns, self.told(), strict=True) if turn is not self.requests[which][0]]
+            mine = self.requests[which][0]
             receive([Delivery(event, 0.0)])
+            assert others == [told for turn, told in zip(self.turns, self.told(), strict=True) if turn is not mine]
 
-    @rule()
-    def a_request_ends(self) -> None:
-        if self.requests:
-            _, _, receive = self.requests.pop()
+    @rule(which=st.integers(0, 1))
+    def a_request_ends(self, which: int = 0) -> None:
+        if len(self.requests) > which:
+            _, _, receive = self.requests.pop(which)
             self.old.append(receive)
             receive([Delivery(None, 0.0)])
 
-    @rule(calls=st.lists(CALLS, min_size=1, max_size=3))
-    def a_step_ends_with_calls(self, calls: list[ToolCall]) -> None:
+    @rule(calls=st.lists(CALLS, min_size=1, max_size=3), which=st.integers(0, 1))
+    def a_step_ends_with_calls(self, calls: list[ToolCall], which: int = 0) -> None:
         self.a_question_is_saved()
         for event in (*calls, done(reason="tool_calls")):
-            self.an_event_arrives(event)
-        self.a_request_ends()
+            self.an_event_arrives(event, which)
+        self.a_request_ends(which)
 
     @rule(data=st.data(), event=st.one_of(st.none(), EVENTS))
     def an_old_event_arrives(self, data: st.DataObject, event: Event | None) -> None:
@@ -139,33 +151,43 @@ class Replies(RuleBasedStateMachine):
 
     @rule(data=st.data(), decision=st.sampled_from(["once", "always", "deny"]))
     def the_user_decides(self, data: st.DataObject, decision: Decision) -> None:
-        records = [record for turn in self.turns[-1:] for record in turn.reply.calls]
+        records = [(turn, record) for turn in self.turns for record in turn.reply.calls]
         if records:
-            record = data.draw(st.sampled_from(records))
+            turn, record = data.draw(st.sampled_from(records))
             if record.state == "waiting" and decision != "deny":
-                self.approved.add((self.turns[-1], record.call.id))
+                self.approved.add((turn, record.call.id))
                 self.always |= {record.tool} if decision == "always" else set()
-            self.run.decide(self.turns[-1], record.call.id, decision)
+            self.run.decide(turn, record.call.id, decision)
 
     @rule(data=st.data(), error=st.sampled_from([None, EngineText("tool_failed", ""), EngineText("tool_canceled", "")]))
     def a_result_arrives(self, data: st.DataObject, error: EngineText | None) -> None:
         if self.calls:
             data.draw(st.sampled_from(self.calls))[2](ToolResult("4", error))
 
-    @rule(quits=st.booleans())
-    def the_user_stops(self, quits: bool) -> None:
-        if self.run.turn is not None:
-            self.stopped.add(self.run.turn)
-        self.run.stop(quits)
+    @rule(which=st.integers(0, 1))
+    def the_user_stops(self, which: int = 0) -> None:
+        chat = self.chats[which]
+        self.stopped |= {run.turn for run in self.run.runs if run.chat is chat}
+        self.run.stop(chat.id)
+        self.stopped_replies_end()
+
+    @rule()
+    def the_app_quits(self) -> None:
+        self.stopped |= set(self.running)
+        self.run.interrupt_all()
+        self.stopped_replies_end()
+
+    def stopped_replies_end(self) -> None:
         assert all(flag.is_set() for turn, flag, _ in self.requests if turn in self.stopped)
-        assert self.requests or not self.run.running
+        generating = [turn for turn, _, _ in self.requests]
+        assert all(turn in generating for turn in self.running if turn in self.stopped)
 
     @invariant()
     def each_turn_ends_once(self) -> None:
-        assert len(self.ended) == len(set(self.ended)) == len(self.turns) - self.run.running
+        assert len(self.ended) == len(set(self.ended)) == len(self.turns) - len(self.running)
         for turn in self.turns:
-            if turn is self.run.turn:
-                assert turn.reply.running or self.requests  # its text ends before its request
+            if turn in self.running:
+                assert turn.reply.running or turn in [other for other, _, _ in self.requests]  # its text ends before its request
             else:
                 assert not turn.reply.running and all(record.ended for record in turn.reply.calls)
 
@@ -177,9 +199,12 @@ class Replies(RuleBasedStateMachine):
     @invariant()
     def a_reply_waits_for_something(self) -> None:
         """A reply that runs waits for the store, the engine, a tool, or the user, and never for nothing."""
-        calls = self.run.turn.reply.calls if self.run.turn else ()
-        assert not self.run.turn or self.saves or self.requests or any(not record.ended for record in calls)
-        assert self.run.waiting == (not self.requests and any(record.state == "waiting" for record in calls))
+        generating = [turn for turn, _, _ in self.requests]
+        for run in self.run.runs:
+            calls = run.turn.reply.calls
+            assert self.saves or run.turn in generating or any(not record.ended for record in calls)
+            asks = run.turn not in generating and any(record.state == "waiting" for record in calls)
+            assert run.waiting == asks == (run in self.run.asking)
 
 
 TestReplies = Replies.TestCase
@@ -192,7 +217,7 @@ def test_reply_that_is_stopped_before_its_first_event_has_no_error(quits: bool) 
     one.begin()
     one.the_user_sends()
     one.a_question_is_saved()
-    one.the_user_stops(quits=quits)
+    one.the_app_quits() if quits else one.the_user_stops()
     one.a_request_ends()
     reply = one.turns[0].reply
     assert (reply.reason, reply.error) == ("interrupted" if quits else "cancelled", "")
@@ -232,10 +257,10 @@ def test_what_arrives_late_of_an_earlier_request_changes_nothing() -> None:
     one.begin()
     one.the_user_sends()
     one.a_step_ends_with_calls(calls=[ToolCall("a", "unknown", "{}")])  # refused, so the next step begins
-    assert one.run.running and len(one.requests) == 1 and len(one.old) == 1
+    assert one.run.runs and len(one.requests) == 1 and len(one.old) == 1
     before = one.told()
     for late in (commit("Late"), done(), Failed("error", "Late"), None):
         one.old[0]([Delivery(late, 0.0)])
-        assert one.told() == before and one.run.running
+        assert one.told() == before and one.run.runs
     one.an_event_arrives(event=commit("Hi"))
     assert one.turns[0].reply.answer == "Hi"

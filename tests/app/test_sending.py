@@ -120,28 +120,30 @@ def test_tab_visits_the_buttons_of_messages_from_left_to_right(start: Start) -> 
 def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
-    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus["stop"]
+    composer, stop, rows = app.window.composer, app.window.menus["stop"], app.window.sidebar.list
     app.ask("Old?")
     old = app.session.chat.id
     app.run("new_chat")
     app.send("New?")
     app.until(lambda: "Half" in app.answer)
     new = app.session.chat.id
-    assert composer.button.accessibleName() == "Stop" and stop.isEnabled() and not bar.isVisible()
+    assert composer.button.accessibleName() == "Stop" and stop.isEnabled()
     app.session.open_chat(old)
     app.until(lambda: app.session.chat.id == old)
     assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
-    assert bar.isVisible() and bar.label.text() == "A reply is being generated in “New?”."
+    assert rows.describe(rows.index_of(new)).dotted and not rows.describe(rows.index_of(old)).dotted
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
     app.activity.stop()
-    app.type("Not now")
-    composer.button.click()
-    assert composer.text == "Not now" and "stop it there" in app.notices[-1]
-    app.library.rename(new, "Another name")
-    assert "“Another name”" in bar.label.text()
-    bar.button.click()
-    assert app.session.chat.id == new and not bar.isVisible()
+    app.ask("And now?")
+    assert app.answer == "Fine." and app.notices == []
+    app.session.open_chat(new)
     assert composer.button.accessibleName() == "Stop" and app.activity.busy
+    app.type("Next")
+    assert composer.button.accessibleName() == "Send", "it lets the message wait"
+    composer.button.click()
+    assert app.message.note and composer.button.accessibleName() == "Stop"
+    app.message.cancel()
+    app.type("")
     gate.set()
     app.until(lambda: not app.activity.busy)
     assert app.answer == "Half whole." and app.session.chat.turns[-1].reply.reason == "eos"
@@ -159,7 +161,7 @@ def test_deleting_another_chat_ends_its_reply(begin: Begin) -> None:
     app.until(lambda: app.session.chat.id == old)
     app.library.delete([new])
     app.until(lambda: not app.activity.busy)
-    assert not app.activity.replying_elsewhere and app.session.chat.id == old
+    assert not app.reply_runner.runs and app.session.chat.id == old
 
 
 def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:

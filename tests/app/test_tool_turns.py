@@ -188,7 +188,7 @@ def test_stopping_during_generation_after_a_call_makes_no_call(begin: Begin) -> 
     app.until(lambda: app.answer == "Let me see.")
     app.activity.stop()
     app.idle()
-    assert states(app) == ["stopped"] and not tools.called and not app.reply_runner.waiting
+    assert states(app) == ["stopped"] and not tools.called and not app.reply_runner.asking
 
 
 def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
@@ -201,7 +201,7 @@ def test_an_error_after_a_call_makes_no_call(begin: Begin) -> None:
 def test_a_reply_is_finished_once_with_its_last_step(begin: Begin) -> None:
     app, _ = with_tools(begin, [calling(PRODUCT), answer("It is 1888264.")], calculator="1888264")
     finished: list[int] = []
-    app.reply_runner.finished.connect(lambda stats: finished.append(stats.tokens))
+    app.reply_runner.finished.connect(lambda run, stats: finished.append(stats.tokens))
     ask_for_call(app)
     decide(app, "once")
     app.idle()
@@ -332,10 +332,11 @@ def test_a_reply_ends_after_the_number_of_steps_in_the_settings(begin: Begin) ->
 def test_a_refused_example_leaves_the_calculator_off(begin: Begin) -> None:
     """The chat that the user sent next had it on."""
     gate = Event()
-    app = begin(ScriptedEngine([[gate]], replace(PAIR, can_call_tools=True)))
-    app.send("Hello")
-    app.session.new_chat()
+    engine = ScriptedEngine(pair=replace(PAIR, can_call_tools=True))
+    engine.load_gate = gate
+    app = begin(engine, loaded=False)
+    app.start()
     app.session.send("What is 4817 × 392?", example="calculator")
-    assert app.notices[-1].startswith("A reply is being generated in “Hello”.")
+    assert app.notices[-1].startswith("The models are still loading.")
     assert app.session.chat.settings.tool_servers == () and app.session.chat.empty
     gate.set()

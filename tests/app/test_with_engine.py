@@ -192,7 +192,7 @@ def test_the_demo_pair_uses_the_calculator_once_it_is_allowed(begin_with_demo: B
     slipstream = begin_with_demo()
     transcript = slipstream.window.transcript
     transcript.welcome.calculation.click()
-    qtbot.waitUntil(lambda: slipstream.services.reply_runner.waiting, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: bool(slipstream.services.reply_runner.asking), timeout=PATIENCE_MS)
     (card,) = reply_views(transcript)[-1].steps[0].cards
     qtbot.waitUntil(card.choices[0].isEnabled, timeout=PATIENCE_MS)
     card.choices[0].click()

@@ -60,7 +60,7 @@ def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: 
 def ask_for_call(app: Session, text: str = "What is 4817 × 392?") -> None:
     """Send, and wait until a call waits for the user."""
     app.send(text)
-    app.until(lambda: app.reply_runner.waiting)
+    app.until(lambda: bool(app.reply_runner.asking))
 
 
 def decide(app: Session, decision: Decision, call_id: str = "") -> None:

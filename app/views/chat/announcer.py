@@ -5,7 +5,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
+from app.session.chat_session import ChatSession
 from app.session.notice import Notices
+from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.storage import wording
 from app.storage.chat_tree import Turn
@@ -21,30 +23,40 @@ class Announcer(QObject):
     """An announcer that passes texts to `say`, by default the system's screen reader."""
 
     def __init__(
-        self, reply_runner: ReplyRunner, notices: Notices, window: QObject, say: Callable[[str], None] | None = None
+        self,
+        session: ChatSession,
+        reply_runner: ReplyRunner,
+        notices: Notices,
+        window: QObject,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(window)
         self._say = say or partial(announce, window)
-        self._reply_runner = reply_runner
-        reply_runner.changed.connect(self._announce_reply)
+        self._session = session
+        reply_runner.ended.connect(self._announce_reply)
         reply_runner.asked.connect(self._announce_calls)
         notices.posted.connect(lambda notice: self._say(notice.text))
 
     @Slot(object)
-    def _announce_reply(self, turn: Turn) -> None:
-        if not turn.reply.running and turn is not self._reply_runner.turn:  # else the end of its run follows
-            self._say(sentence(turn))
+    def _announce_reply(self, run: ReplyRun) -> None:
+        self._say_of(run, sentence(run.turn))
+
+    def _say_of(self, run: ReplyRun, text: str) -> None:
+        """Announce something about a reply, with its chat if another one is open."""
+        elsewhere = run.chat.id != self._session.chat.id
+        self._say(tr("In “{title}”: {said}", title=run.chat.title, said=text) if elsewhere else text)
 
     @Slot(object)
-    def _announce_calls(self, turn: Turn) -> None:
-        for record in turn.reply.calls:
+    def _announce_calls(self, run: ReplyRun) -> None:
+        for record in run.turn.reply.calls:
             if record.state == "waiting":
                 server, tool = server_name(record), tool_name(record)
                 arguments = preview(record.call.arguments, MAX_LENGTH)
                 if server == tool:
-                    self._say(tr("{tool} needs approval: {arguments}", tool=tool, arguments=arguments))
+                    text = tr("{tool} needs approval: {arguments}", tool=tool, arguments=arguments)
                 else:
-                    self._say(tr("{server} wants to run “{tool}”: {arguments}", server=server, tool=tool, arguments=arguments))
+                    text = tr("{server} wants to run “{tool}”: {arguments}", server=server, tool=tool, arguments=arguments)
+                self._say_of(run, text)
 
 
 def sentence(turn: Turn) -> str:

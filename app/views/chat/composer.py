@@ -115,9 +115,18 @@ class Composer(QFrame):
         self.banner.setVisible(turn is not None)
         self.focus()
 
+    @property
+    def _has_message(self) -> bool:
+        return bool(self._message.text.strip() or self._attachments.files)
+
+    @property
+    def _stops(self) -> bool:
+        """Whether the button stops the reply: no message is there, or it waits."""
+        return self._busy and (not self._has_message or bool(self._message.note))
+
     @Slot()
     def _press(self) -> None:
-        if self._busy:
+        if self._stops:
             self.stop_requested.emit()
         else:
             self._message.submit()
@@ -125,10 +134,10 @@ class Composer(QFrame):
     @Slot()
     def _show_button(self) -> None:
         obstacle = self._message.obstacle
-        ready = self._busy or bool(not obstacle and (self._message.text.strip() or self._attachments.files))
-        self.button.show_as("stop" if self._busy else "send", ready)
-        self.button.setEnabled(self._busy or not obstacle)
-        if obstacle and not self._busy:
+        stops = self._stops
+        self.button.show_as("stop" if stops else "send", stops or (self._has_message and not obstacle))
+        self.button.setEnabled(stops or not obstacle)
+        if obstacle and not stops:
             self.button.setToolTip(as_tooltip(obstacle))
 
     @Slot()

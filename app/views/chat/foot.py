@@ -10,7 +10,6 @@ from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
-from app.session.reply_runner import ReplyRunner
 from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.wording import percent
@@ -42,7 +41,7 @@ class Foot(QWidget):
         self.composer = Composer(theme, services.message, services.attachments, self.tools, services.pages)
         self.context = ContextView(theme, services.meter)
         self._activity, self._loader = activity, loader
-        self.elsewhere = ElsewhereBar(theme, session, activity, library, services.reply_runner)
+        self.elsewhere = ElsewhereBar(theme, session, activity, library)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
         self.waiting.button.clicked.connect(services.message.cancel)
         services.message.changed.connect(self._show_wait)
@@ -124,29 +123,24 @@ class ContextView(QWidget):
 
 
 class ElsewhereBar(FootBar):
-    """A note that another chat's reply is being generated."""
+    """A note that a tool call in another chat needs approval."""
 
-    def __init__(
-        self, theme: Theme, session: ChatSession, activity: SessionActivity, library: ChatLibrary, reply_runner: ReplyRunner
-    ) -> None:
-        super().__init__(theme, tr("Open Chat"), tr("Open the chat that is generating a reply"))
-        self._session, self._activity, self._reply_runner = session, activity, reply_runner
+    def __init__(self, theme: Theme, session: ChatSession, activity: SessionActivity, library: ChatLibrary) -> None:
+        super().__init__(theme, tr("Open Chat"), tr("Open the chat that needs your approval"))
+        self._session, self._activity = session, activity
         self.button.clicked.connect(self._open)
         for signal in (activity.changed, session.chat_changed, library.changed):
             signal.connect(self.refresh)
 
     @Slot()
     def refresh(self) -> None:
-        title = self._activity.replying_elsewhere
+        title = next((chat.title for chat in self._activity.asking_elsewhere), "")
         shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
-        if title and self._reply_runner.waiting:
-            self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown))
-        else:
-            self.show_text(tr("A reply is being generated in “{title}”.", title=shown) if title else "")
+        self.show_text(tr("“{title}” needs your approval for a tool call.", title=shown) if title else "")
 
     @Slot()
     def _open(self) -> None:
-        if (chat := self._reply_runner.chat) is not None:
+        for chat in self._activity.asking_elsewhere[:1]:
             self._session.open_chat(chat.id)
 
 

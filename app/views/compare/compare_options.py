@@ -97,9 +97,7 @@ class CompareOptions(QWidget):
 
     def _hint(self, running: bool, repeated: Turn | None) -> str:
         if not running and not self.can_compare:
-            if self._activity.busy:
-                return tr("To compare, stop the reply or wait for it to finish.")
-            return self._comparer.why_not(self.with_this_computer)
+            return self._activity.why_busy or self._comparer.why_not(self.with_this_computer)
         if self.with_this_computer:
             return tr("The pair on this computer replies first, then the server. The replies may differ.")
         if self.on_several:

@@ -196,7 +196,7 @@ class CompareDialog(QDialog):
     @Slot()
     def _run_or_stop(self) -> None:
         if self.running:
-            self._activity.stop()
+            self._activity.stop_comparison()
         else:
             self._run()
 
@@ -351,7 +351,7 @@ class CompareDialog(QDialog):
 
     def done(self, result: int) -> None:
         if self.running:
-            self._activity.stop()
+            self._activity.stop_comparison()
         super().done(result)
 
 

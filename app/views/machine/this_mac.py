@@ -135,8 +135,8 @@ class ThisMacDialog(QDialog):
             return tr("Load a model to measure it.")
         if self._loader.sent_to:
             return tr("A server is in use. To measure this computer, load a model.")
-        if self._activity.busy:
-            return tr("Wait for the reply to finish.")
+        if why := self._activity.why_busy:
+            return why
         if self._runner.stopped:
             return tr("Measurement stopped.")
         if background := self._background():

@@ -69,8 +69,9 @@ class EndpointCard(ScrollingPage):
         self.chip.setVisible(bool(open_host(endpoint)) or endpoint.is_encrypted)
         self.main.setText(tr("In use") if state == "loaded" else tr("Use"))
         self.main.setVisible(state != "loading")
-        self.main.setEnabled(state == "ready" and not loader.running and not self._activity.busy)
-        self.main.setToolTip(tr("Wait for the reply to finish.") if state == "ready" and self._activity.busy else "")
+        why_busy = self._activity.why_busy
+        self.main.setEnabled(state == "ready" and not loader.running and not why_busy)
+        self.main.setToolTip(as_tooltip(why_busy if state == "ready" else ""))
         in_use = tr("{name} is in use", name=one.name)
         self.main.setAccessibleName(in_use if state == "loaded" else tr("{action}: {name}", action=tr("Use"), name=one.name))
         self.cancel.setVisible(state == "loading")

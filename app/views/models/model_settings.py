@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
 
-from app.session.model_storage import while_open
+from app.session.background_work import while_open
 from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import sentences, tr

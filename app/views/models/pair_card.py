@@ -127,7 +127,7 @@ class PairCard(ScrollingPage):
             self._picker.rows.show_variant(one.alternatives[max(index - first, 0)], auto=index < first)
 
     def _show_actions(self, one: Candidate, state: PairState) -> None:
-        busy = self._activity.busy
+        why_busy = self._activity.why_busy
         if state == "absent":
             checking = one.shown.pair in self._picker.checking and not one.confirmed
             text = "" if one.why_not else tr("Checking…") if checking else download_text(one.shown)
@@ -138,9 +138,9 @@ class PairCard(ScrollingPage):
         self.main.setEnabled(
             state in ("paused", "failed")
             or (state == "absent" and self._picker.can_download)
-            or (state == "ready" and not self._loader.running and not busy)
+            or (state == "ready" and not self._loader.running and not why_busy)
         )
-        self.main.setToolTip(tr("Wait for the reply to finish.") if state == "ready" and busy else "")
+        self.main.setToolTip(as_tooltip(why_busy if state == "ready" else ""))
         in_use = tr("{name} is in use", name=one.name)
         self.main.setAccessibleName(in_use if state == "loaded" else tr("{action}: {name}", action=text, name=one.name))
         self.pause.setVisible(state in ("running", "waiting"))

@@ -7,9 +7,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QFileDialog, QFrame, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.session.activity import SessionActivity
+from app.session.background_work import while_open
 from app.session.custom_pairs import check_pair, drafter_for, is_folder
 from app.session.model_list import Filter
-from app.session.model_storage import Storage, while_open
+from app.session.model_storage import Storage
 from app.session.notice import Notice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker

@@ -282,20 +282,20 @@ class ChatList(QTreeView):
     def describe(self, index: Index) -> Row:
         """Return a row's content.
 
-        A dot marks the chat whose reply is being generated, or a question mark if a call needs approval.
+        A dot marks a chat whose reply is being generated, or a question mark if a call needs approval.
         """
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True)
         if kind == "folder":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
-        replying = self._reply_runner.chat
-        asking = replying is not None and one == replying.id and self._reply_runner.waiting
+        run = self._reply_runner.of(one)
+        asking = run is not None and run.waiting
         return Row(
             title,
             trailing="?" if asking else "",
             indented=index.parent().data(KIND) == "folder",
-            dotted=replying is not None and one == replying.id and not asking,
+            dotted=run is not None and not asking,
             chosen=one == self._session.chat.id or one in self._multiple,
             reserved=2 * self.more.sizeHint().width() if one == self._button_chat else 0,
         )

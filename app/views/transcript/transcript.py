@@ -91,6 +91,9 @@ class Transcript(ScrollingColumn):
         if (turn := self.column.items[index].turn) is not None:
             open_page(self._theme, turn, page, self)
 
+    def shows(self, turn: Turn) -> bool:
+        return any(item.turn is turn for item in reversed(self.column.items))
+
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
         """Update the view of a reply."""

@@ -188,6 +188,21 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(begin: Start) -> N
     app.until(lambda: not app.activity.busy)
 
 
+def test_closing_the_window_leaves_the_reply_of_the_chat_alone(begin: Start) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([*(answer("Fine.") for _ in range(3)), [commit("Half "), gate, commit("whole."), done()]]))
+    app.ask("One")
+    app.run("compare")
+    dialog = app.dialog(CompareDialog)
+    app.until(lambda: not app.activity.busy)
+    app.send("Two")
+    app.until(lambda: app.answer == "Half ")
+    dialog.reject()
+    gate.set()
+    app.idle()
+    assert app.answer == "Half whole."
+
+
 def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(begin: Start) -> None:
     app = begin()
     app.ask("Before")
@@ -301,7 +316,8 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(begin: Start) 
     app.run("compare")
     app.until(lambda: app.services.compare_runner.comparison.current is not None)
     app.send("Now?")
-    assert app.message.text == "Now?" and "comparison is running" in app.notices[-1]
+    assert app.message.text == "Now?" and app.message.note and app.notices == []
+    app.message.cancel()
     app.dialog(CompareDialog).close()
     app.until(lambda: not app.activity.busy)
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.session.model_storage import Background
+from app.session.background_work import Background
 from app.views.chat.notice_bar import NoticeBar
 from app.views.models import endpoint_card, endpoint_form
 from app.views.models.endpoint_form import EndpointForm

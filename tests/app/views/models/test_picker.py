@@ -120,7 +120,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalH
     app.dialog(PickerDialog).space_timer.stop()
     app.send("Hello?")
     app.until(lambda: not card(app).main.isEnabled())
-    assert card(app).main.toolTip() == "Wait for the reply to finish."
+    assert card(app).main.toolTip() == "A reply is being generated in “Hello?”. Wait for it to finish, or stop it there."
     gate.set()
     app.until(lambda: not app.activity.busy)
     assert card(app).main.isEnabled() and not card(app).main.toolTip()

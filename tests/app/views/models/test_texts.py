@@ -11,9 +11,10 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.session.background_work import Background
 from app.session.downloads import Downloads, PairDownload, duration
 from app.session.model_list import Candidate, Variant, best_first, matching
-from app.session.model_storage import Background, Storage
+from app.session.model_storage import Storage
 from app.session.pair_survey import Estimator, survey
 from app.views.models.fact_table import MemoryDetails
 from app.views.models.pair_facts import drafter_label, facts_of, license_name, memory_names

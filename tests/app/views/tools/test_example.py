@@ -13,7 +13,7 @@ def test_the_example_calls_the_calculator_after_approval(begin: Callable[..., Se
     engine = ScriptedEngine([calling(PRODUCT, text=""), answer("4817 × 392 = 1888264")], replace(PAIR, can_call_tools=True))
     app = begin(engine, data=tmp_path)
     app.session.send("What is 4817 × 392?", example="calculator")
-    app.until(lambda: app.reply_runner.waiting)
+    app.until(lambda: bool(app.reply_runner.asking))
     assert engine.requests[0].tools[0].name == "calculator" and len(engine.requests) == 1
     (record,) = app.reply.calls
     assert record.result == "" and record.server == "Calculator"  # nothing runs before the user decides

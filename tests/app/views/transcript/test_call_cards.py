@@ -207,7 +207,7 @@ def test_one_call_is_allowed_by_a_press_on_its_card_and_none_by_other_keys(start
     field.setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Y, Qt.Key.Key_Enter, Qt.Key.Key_A):
         QTest.keyClick(field, key)
-    assert not tools.called and app.reply_runner.waiting
+    assert not tools.called and app.reply_runner.asking
     assert not any(button.isDefault() or button.autoDefault() for button in first.choices)
     app.message.cancel()
     first.choices[2].click()
@@ -314,21 +314,20 @@ def test_cards_of_unknown_tools_and_bad_arguments_show_them(card_of: CardOf, rec
 
 def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> None:
     gate = Event()
-    app, tools = with_tools(
-        start, [[commit("Let me see."), gate, *calling(PRODUCT, text="")], answer("It is 1888264.")], calculator="1888264"
-    )
+    replies = [[commit("Let me see."), gate, *calling(PRODUCT, text="")], answer("Something else."), answer("It is 1888264.")]
+    app, tools = with_tools(start, replies, calculator="1888264")
     app.send("What is 4817 × 392?")
     app.until(lambda: app.activity.replying_here)
     asking = app.session.chat.id
     app.session.new_chat()
     gate.set()
-    app.until(lambda: app.reply_runner.waiting)
+    app.until(lambda: bool(app.reply_runner.asking))
     assert "needs your approval" in app.window.foot.elsewhere.label.text()
     rows = app.window.sidebar.list
     row = rows.describe(rows.index_of(asking))
     assert row.trailing == "?" and not row.dotted  # one mark is enough
-    app.send("Another question")
-    assert "needs your approval" in app.notices[-1]
+    app.ask("Another question")
+    assert app.answer == "Something else.", "a card in another chat holds up nothing"
     app.window.foot.elsewhere.button.click()
     app.until(lambda: bool(cards(app)))
     choose(app, cards(app)[0], 0)
@@ -340,6 +339,6 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
 def test_a_screen_reader_hears_what_wants_to_run(begin: Callable[..., Session]) -> None:
     app, _ = with_tools(begin, [calling(replace(PRODUCT, arguments='{"a": "\u202ex"}'))])
     said: list[str] = []
-    Announcer(app.reply_runner, app.services.notices, app.services, said.append)
+    Announcer(app.session, app.reply_runner, app.services.notices, app.services, said.append)
     ask_for_call(app)
     assert said == ["Calculator needs approval: a: <U+202E>x"]
