@@ -1,11 +1,12 @@
 """Attached images for a loaded target: sizes in prompts, and soft tokens."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import wait
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import mlx.core as mx
 
@@ -17,6 +18,8 @@ from mlx_engine.vision.image_rules import ImageRules, PreparedImage
 from mlx_engine.vision.spans import ImageSpan
 from mlx_engine.vision.tower import Tower
 from mlx_engine.vision.tower_weights import load_tower
+
+T = TypeVar("T")
 
 FEATURE_BYTES = 128 << 20  # of soft tokens that are kept: of 8 large images, or more smaller ones
 _SIZES = 4096  # that are kept
@@ -67,14 +70,11 @@ class ImageReader:
         unknown = [image for key, image in images.items() if key not in self._sizes]
         if not unknown:
             return
-        reading = in_background(lambda: [image_size(image.data, _name(image), cancel) for image in unknown], "image sizes")
-        try:
-            while not wait([reading], _POLL_S if alone() else _BRIEF_S).done:
-                yield None
-            for image, facts in zip(unknown, reading.result(), strict=True):
-                self._keep_size(image, self.rules.size(facts.width, facts.height, image.detail))
-        finally:
-            del reading
+        found = yield from _in_steps(
+            lambda: [image_size(image.data, _name(image), cancel) for image in unknown], "image sizes", alone
+        )
+        for image, facts in zip(unknown, found, strict=True):
+            self._keep_size(image, self.rules.size(facts.width, facts.height, image.detail))
 
     def steps(
         self, image: AttachedImage, digest: str, cancel: threading.Event, alone: Callable[[], bool] = lambda: True
@@ -95,13 +95,8 @@ class ImageReader:
         """
         tokens, forgotten = self._tokens.pop(digest, None), self._forgotten
         if tokens is None:
-            decoding = in_background(partial(self._prepared, image, self._size(image, cancel), cancel), "image decoding")
-            try:
-                while not wait([decoding], _POLL_S if alone() else _BRIEF_S).done:
-                    yield None
-                prepared = decoding.result()
-            finally:
-                del decoding
+            decode = partial(self._prepared, image, self._size(image, cancel), cancel)
+            prepared = yield from _in_steps(decode, "image decoding", alone)
             self._tower = self._tower or load_tower(self._folder, self.rules, self._dtype)
             for tokens in self._tower.steps(prepared):
                 mx.eval(tokens)
@@ -174,3 +169,17 @@ class ImageReader:
 
 def _name(image: AttachedImage) -> str:
     return image.name or "image"
+
+
+def _in_steps(work: Callable[[], T], name: str, alone: Callable[[], bool]) -> Generator[None, None, T]:
+    """Run work on a new thread called `name`, step by step, and return its result.
+
+    A step waits longer while `alone` returns True.
+    """
+    future = in_background(work, name)
+    try:
+        while not wait([future], _POLL_S if alone() else _BRIEF_S).done:
+            yield
+        return future.result()
+    finally:
+        del future
