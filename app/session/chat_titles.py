@@ -12,8 +12,9 @@ from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.storage.attachments import message_of
 from app.storage.chat_tree import Chat
+from app.storage.reply import Reply
 from app.text.plain_text import short_title
-from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
 
 IDLE_MS = 800  # longer than the context meter's delay: on a server, its request to count tokens would interrupt the title
@@ -70,17 +71,18 @@ class ChatTitles(QObject):
         }
         if self._waiting and self._wanted and not self._engine.busy:
             chat_id, (_, chat, _) = next(iter(self._waiting.items()))
-            self._engine.submit(_request(chat), partial(self._receive, chat_id, []))
+            request = _request(chat)
+            self._engine.submit(request, partial(self._receive, chat_id, Reply.to(request)))
 
-    def _receive(self, chat_id: str, pieces: list[str], deliveries: list[Delivery]) -> None:
+    def _receive(self, chat_id: str, reply: Reply, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
+            if delivery.event is not None:
+                reply.accept(delivery.event, delivery.at_s)
             match delivery.event:
-                case Commit(channel="answer") as commit:
-                    pieces.append(commit.text)
                 case Finished(reason) if reason != "cancelled":
                     entry, waiting = self._library.entries.get(chat_id), self._waiting.pop(chat_id, None)
                     if entry is not None and waiting is not None and entry.title == waiting[0]:
-                        self._library.rename(chat_id, short_title("".join(pieces)))
+                        self._library.rename(chat_id, short_title(reply.answer))
                 case Failed():
                     self._waiting.pop(chat_id, None)
 

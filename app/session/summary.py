@@ -12,9 +12,10 @@ from app.session.next_message import NextMessage
 from app.session.notice import Notice, NoticeAction, Notices
 from app.storage.attachments import shown_to
 from app.storage.chat_tree import Chat
+from app.storage.reply import Reply
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Commit, Failed, Finished
+from mlx_engine.contract.events import Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message
 
 MAX_TOKENS = 512  # in a summary
@@ -43,7 +44,7 @@ class SummaryRunner(QObject):
         self._session, self._activity, self._engine = session, activity, engine
         self._message, self._notices = message, notices
         self._run: Run | None = None
-        self._pieces: list[str] = []
+        self._reply: Reply | None = None  # the latest summary
         session.chat_changed.connect(self.cancel)
 
     @property
@@ -69,8 +70,8 @@ class SummaryRunner(QObject):
             chat=chat.id,
             private=chat.settings.private,
         )
-        self._pieces = []
-        self._run = self._engine.submit(request, partial(self._receive, self._pieces))
+        self._reply = reply = Reply.to(request)
+        self._run = self._engine.submit(request, partial(self._receive, reply))
         self._activity.set_summarizing(True)
         self.changed.emit()
 
@@ -85,18 +86,18 @@ class SummaryRunner(QObject):
         self._activity.set_summarizing(False)
         self.changed.emit()
 
-    def _receive(self, pieces: list[str], deliveries: list[Delivery]) -> None:
+    def _receive(self, reply: Reply, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if self._run is None or pieces is not self._pieces:
+            if self._run is None or reply is not self._reply:
                 return  # canceled
+            if delivery.event is not None:
+                reply.accept(delivery.event, delivery.at_s)
             match delivery.event:
-                case Commit(channel="answer") as commit:
-                    pieces.append(commit.text)
                 case Finished("cancelled"):
                     self._end()  # the app quits
                 case Finished():
                     self._end()
-                    if (summary := "".join(pieces).strip()) and self._session.editing is None:
+                    if (summary := reply.answer.strip()) and self._session.editing is None:
                         self._open_new_chat(self._session.chat, summary)
                     elif summary:
                         show = partial(self._open_new_chat, self._session.chat, summary)
