@@ -51,6 +51,7 @@ def test_a_key_meant_for_another_app_sends_nothing(start: Start, qtbot: QtBot, m
     now = [100.0]
     monkeypatch.setattr(next_message, "monotonic", lambda: now[0])
     app = start()
+    app.until(lambda: app.library.read)  # until then, links wait
     outside, field = OutsideText(app.window), app.window.composer.field
     app.type("Mine")
     outside.open_link(LINK + "Theirs" if used else "slipstream://send?text=x")
