@@ -1,5 +1,6 @@
 """Unsent messages and edits of each chat, kept across restarts."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,7 @@ from app.storage.stored_drafts import StoredDraft
 
 SAVE_MS = 1000  # after the first change since the last save
 NEXT_CHAT = "next"  # among the IDs of unsaved chats: the message of the next new chat
-_SETTING = "drafts"  # texts by chat, of earlier versions
+_SETTING = "drafts"  # texts by chat, of earlier versions, and those that came after the end
 _NEW = ""  # in place of the ID of a new chat, which isn't saved yet
 
 
@@ -76,7 +77,9 @@ class Drafts(QObject):
         self._library, self._store, self._settings = library, store, settings
         self._drafts: dict[tuple[str, str], Draft] = {}
         self._discarded: list[StoredDraft] = []  # still in the database
-        self._filled = False
+        self._filled = self._ended = False
+        saved = as_dict(parse_json(str(settings.value(_SETTING, "", str))))
+        self._texts_before = {chat: text for chat, text in saved.items() if isinstance(text, str) and text}
         self.earlier = ""  # the text of the next new chat that an earlier run left
         self._timer = QTimer(self, singleShot=True, interval=SAVE_MS)
         self._timer.timeout.connect(self.save)
@@ -131,7 +134,9 @@ class Drafts(QObject):
     def save(self) -> None:
         """Save all changes now, or when the drafts of an earlier run have been read."""
         self._timer.stop()
-        if not self._filled:
+        if self._ended:
+            self._save_in_settings()
+        if self._ended or not self._filled:
             return
         records, self._discarded = self._discarded, []
         for draft in self._drafts.values():
@@ -146,13 +151,28 @@ class Drafts(QObject):
     def end(self) -> None:
         """Save all changes before the app quits, even if nothing has been read yet."""
         self.save()
-        for draft in () if self._filled else self._drafts.values():
-            self._store.write(partial(Store.add_to_draft, draft=draft.record))
+        first, self._ended = not self._ended, True
+        if first and not self._filled:
+            for draft in self._drafts.values():  # the settings take texts, because the database may never be opened
+                self._store.write(partial(Store.add_to_draft, draft=replace(draft.record, text=draft.text if draft.edits else "")))
+            self._save_in_settings()
+
+    def _save_in_settings(self) -> None:
+        """Save texts that other apps send while the app quits. The database may be closed."""
+        texts = dict(self._texts_before)
+        for draft in self._drafts.values():
+            stored = draft.stored.text if draft.stored is not None else ""
+            added = draft.text.removeprefix(stored).strip()
+            if added and not draft.edits:
+                before = StoredDraft(draft.chat, "", texts.get(draft.chat, ""))
+                texts[draft.chat] = before.followed_by(StoredDraft(draft.chat, "", added)).text
+        if texts:
+            self._settings.setValue(_SETTING, json.dumps(texts))
 
     @Slot(object)
     def _fill(self, stored: tuple[StoredDraft, ...]) -> None:
         """Add the drafts of an earlier run to those typed since the launch."""
-        found, earlier = {(one.chat, one.edits): one for one in stored}, self._texts_in_settings
+        found, earlier = {(one.chat, one.edits): one for one in stored}, self._texts_before
         for chat, text in earlier.items():
             one = StoredDraft(chat, "", text)
             found[chat, ""] = found[chat, ""].followed_by(one) if (chat, "") in found else one
@@ -180,8 +200,4 @@ class Drafts(QObject):
     @Slot()
     def _remove_setting(self) -> None:
         self._settings.remove(_SETTING)
-
-    @property
-    def _texts_in_settings(self) -> dict[str, str]:
-        saved = as_dict(parse_json(str(self._settings.value(_SETTING, "", str))))
-        return {chat: text for chat, text in saved.items() if isinstance(text, str) and text}
+        self._texts_before = {}
