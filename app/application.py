@@ -91,7 +91,8 @@ class Slipstream(QObject):
     @Slot()
     def _hold_reply(self) -> None:
         runner = self.services.reply_runner
-        held = self.services.activity.busy and not (runner.runs and runner.asking == runner.runs)
+        waits = bool(runner.runs) and runner.asking == runner.runs and not self.services.summary.running
+        held = self.services.activity.busy and not waits
         self._activity.set_held("reply", held, tr("Generating a reply"))
 
     @Slot()

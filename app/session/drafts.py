@@ -171,7 +171,9 @@ class Drafts(QObject):
 
     @Slot(object)
     def _fill(self, stored: tuple[StoredDraft, ...]) -> None:
-        """Add the drafts of an earlier run to those typed since the launch."""
+        """Add an earlier run's drafts to those typed since, unless the app quits."""
+        if self._ended:
+            return
         found, earlier = {(one.chat, one.edits): one for one in stored}, self._texts_before
         for chat, text in earlier.items():
             one = StoredDraft(chat, "", text)
@@ -199,5 +201,6 @@ class Drafts(QObject):
 
     @Slot()
     def _remove_setting(self) -> None:
-        self._settings.remove(_SETTING)
         self._texts_before = {}
+        if not self._ended:  # else the settings have what has come since
+            self._settings.remove(_SETTING)

@@ -76,8 +76,8 @@ class NextMessage(QObject):
         attachments.changed.connect(drafts.save_soon)
         attachments.incomplete.connect(self._stop_waiting)  # the message isn't sent without the file
         attachments.set_files(self._shown.files)
-        for signal in (session.turn_added, session.turns_changed):
-            signal.connect(self.cancel)
+        session.turn_added.connect(self.cancel)
+        session.turns_changed.connect(self.put_back)
 
     # The text
 
@@ -276,6 +276,7 @@ class NextMessage(QObject):
         if self._waiting:
             self.cancel()
 
+    @Slot()
     @Slot()
     def put_back(self) -> None:
         """Stop waiting, and tell the user if that keeps a message from being sent."""

@@ -191,10 +191,10 @@ class Services(QObject):
         self.tools.close()
 
     def save_chats(self) -> None:
+        self.message.end()  # first: else the end of reading files and pages would send what waits for them
         self.library.cancel_imports()
         self.chat_pages.stop()
         self.attachments.end()
-        self.message.end()
         self.session.save_settings()
         self.drafts.end()
         self.reply_runner.interrupt_all()

@@ -163,7 +163,7 @@ class PassCosts:
             *(_Entry(n, shared=True) for n in _SIZES),
         ]
         for width in COPY_WIDTHS:
-            if width > block:
+            if width not in self._index:  # also below a block that is wider than the ladder
                 self._index[width] = len(self._entries)
                 self._entries.append(_Entry(width))
         self._mean = [0.0] * len(self._entries)

@@ -441,8 +441,7 @@ class _Reply:
     def _decode(self, branch: Branch, stream: Stream) -> Generator[Events, None, None]:
         tally, text = self._tally, self._text
         progress = self._progress(branch, self._length)
-        most = self._history.block if stream.copies is None else max(self._history.block, _most_rows(self._prepared.request))
-        self._rows = range(1, most + 1) if tally.mode == "dflash" else [1]
+        self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]  # wider copies: see `_pass_rows`
         alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
         scheduler = self._turns.scheduler
         with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.credit)) as steps:

@@ -18,7 +18,7 @@ from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
-from mlx_engine.contract.urgency import Urgency, enter
+from mlx_engine.contract.urgency import Urgency, enter, place
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -194,8 +194,10 @@ class EngineHost:
             if run is None:
                 self._received_all = True
                 continue
-            if run.takes_turns:
+            if isinstance(run.request, GenerationRequest):
                 enter(self._waiting, run)  # never before one that runs alone, whose urgency is the highest
+            elif run.takes_turns:  # a count of tokens takes so little time that it passes nobody
+                self._waiting.insert(place(self._waiting, run), run)
             else:
                 self._waiting.append(run)
 

@@ -7,6 +7,7 @@ memory while it waits. If the first request ends early, the second computes its 
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from mlx_engine.prefix.branch import Branch, shared_length
 from mlx_engine.prefix.snapshots import KnownPrefix, LiveBranch, Snapshots
@@ -72,7 +73,7 @@ class PromptWait:
     ) -> None:
         self._snapshots, self._prompts, self._keys, self._spans = snapshots, prompts, keys, spans
         self.known, self._reused, self._foreground = known, known.length, foreground
-        self._shared: dict[PromptInProgress, int] = {}  # number of equal tokens
+        self._shared = WeakKeyDictionary[PromptInProgress, int]()  # number of equal tokens
         self._computed = 0  # tokens of all prompts at the latest progress
         self._idle = 0  # turns since
 

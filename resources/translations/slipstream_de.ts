@@ -7426,7 +7426,7 @@
             <location filename="../../mlx_engine/mcp/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>„{server}“ enthält den Platzhalter „{quoted}“. Ersetzen Sie ihn durch seinen Wert.</translation>
+            <translation>„{server}“ enthält den Platzhalter „{text}“. Ersetzen Sie ihn durch seinen Wert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/config.py" />

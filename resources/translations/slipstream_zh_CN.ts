@@ -2366,7 +2366,7 @@
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
             <source>This prompt had files, which comparisons don't keep. Comparing again sends only its text.</source>
-            <translation>此提示词带有文件，但比较不会保存文件。再次比较只会发送其文本。</translation>
+            <translation>此提示词带有文件，但比较不会存储文件。再次比较只会发送其文本。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -7426,7 +7426,7 @@
             <location filename="../../mlx_engine/mcp/config.py" />
             <source>placeholder_in_server</source>
             <extracomment>“{server}” contains the placeholder “{text}”. Replace it with the actual value.</extracomment>
-            <translation>“{server}”包含占位符“{quoted}”。请将其替换为实际的值。</translation>
+            <translation>“{server}”包含占位符“{text}”。请将其替换为实际的值。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/mcp/config.py" />

@@ -263,3 +263,22 @@ def test_quitting_names_a_message_of_a_new_chat_that_cannot_be_saved(
     app.services.drafts.save()
     app.until(lambda: not app.services.drafts.unsaved)
     assert app.window.close() and len(asked) == 1
+
+
+def test_texts_that_come_before_the_chats_are_read_survive_quitting(start: Start, tmp_path: Path) -> None:
+    """Also next to texts of an earlier version, which are removed from the settings once the database has them."""
+    first = start(data=tmp_path)
+    first.services.settings.setValue("drafts", json.dumps({"": "From an earlier version"}))
+    first.quit()
+    again = start(data=tmp_path, loaded=False)
+    gate = threading.Event()
+    again.services.store.read(lambda store: gate.wait(20), lambda _: None)
+    again.start()
+    again.type("Typed at launch")
+    again.services.close()
+    gate.set()
+    again.until(lambda: again.library.read)
+    again.wait_for_end()
+    third = start(data=tmp_path)
+    third.until(lambda: third.library.read)
+    assert third.message.text == "From an earlier version\n\nTyped at launch"

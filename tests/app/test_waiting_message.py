@@ -281,3 +281,34 @@ def test_an_edit_that_waits_for_its_files_is_not_sent_when_it_is_given_up(
     reads.set()
     app.idle()
     assert len(app.engine.requests) == 1 and app.message.text == "Edited"
+
+
+def test_quitting_sends_no_message_that_waits_for_its_file(begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin(data=tmp_path)
+    app.ask("One")
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (cancel.wait(60), read(path))[1])
+    (file := tmp_path / "a.txt").write_text("hello")
+    app.attachments.attach([file])
+    app.send("Two")
+    assert app.message.note
+    app.quit()
+    assert last_prompts(app) == ["One"]
+    again = begin(data=tmp_path)
+    again.until(lambda: bool(again.session.chat.turns))
+    assert [turn.prompt for turn in again.session.chat.turns] == ["One"] and again.message.text == "Two"
+
+
+def test_another_version_keeps_a_waiting_message_from_being_sent_and_says_so(begin: Begin) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("First"), [commit("Second"), gate, done()]]))
+    app.ask("One")
+    chat = app.session.chat
+    app.session.regenerate(chat.turns[0])
+    app.until(lambda: chat.turns[0].reply.answer == "Second")
+    app.send("Two")
+    assert app.message.note == WAITS
+    app.session.switch(chat.turns[0].answered, -1)
+    assert not app.message.note and app.message.text == "Two"
+    assert app.notices == ["Your message is no longer waiting to be sent. It is a draft in its chat."]
+    gate.set()
+    app.idle()

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from statistics import mean
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.calibration.calibration import table_of
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
-from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
+from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.decoding.width import (
     FEW_ACCEPTED,
     NOTHING_TO_COPY,
@@ -376,6 +377,13 @@ def test_short_replies_of_hopeless_text_lose_little_to_trials(where):
         took += decode(where, ease, 0.99, AutomaticWidth(history), 2048, reply)[0]
         plainly += decode(where, ease, 0.99, FixedWidth(1), 2048, reply)[0]
     assert plainly > 0.98 * took
+
+
+@pytest.mark.parametrize("block", range(2, 65))
+def test_copies_of_every_width_have_a_time_with_every_block(block):
+    costs = PassCosts(ASSUMED, block)
+    times = [costs.seconds(PassKind("lookup", width), 100) for width in COPY_WIDTHS]
+    assert all(first <= second for first, second in pairwise(times))
 
 
 class TestReplies:

@@ -140,6 +140,16 @@ def test_a_reply_that_gives_way_goes_on_next_to_others_but_not_next_to_what_runs
     host.run()
 
 
+def test_counts_of_tokens_are_no_replies_that_pass() -> None:
+    host = Host(max_active=1, max_queued=99)
+    host.submit(named(1, 1))
+    host.submit(named(2, 1, gives_way=True))
+    for _ in range(MOST_PASSED):
+        host.submit(CountTokens((Message("user", "a"),)))
+    host.submit(named(3, 1))
+    assert [each for each in host.run() if each != "count"] == [0, 1, 3, 2]
+
+
 def test_replies_that_give_way_begin_last_but_are_passed_only_so_often() -> None:
     host = Host(max_active=1, max_queued=99)
     host.submit(named(1, 1))
