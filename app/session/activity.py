@@ -52,7 +52,7 @@ class SessionActivity(QObject):
         return bool(self._reply_runner.runs) or self.comparing or self.summarizing
 
     def set_summarizing(self, summarizing: bool) -> None:
-        """Record that a summary of the open chat has begun or ended."""
+        """Record the beginning or the end of a summary of the open chat."""
         self.summarizing = summarizing
         self.changed.emit()
 

@@ -84,7 +84,7 @@ class ChatLibrary(QObject):
         self._deleted: set[str] = set()  # a reply may still be running in one
         self._undo_steps: list[UndoStep] = []
         self._imports: list[RunningImport] = []
-        self._searches = 0  # that have begun
+        self._searches = 0  # started so far
         self._import_progressed.connect(self.import_changed)
 
     def load(self) -> None:

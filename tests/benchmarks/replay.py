@@ -45,7 +45,7 @@ def predicted(chip: str, model: str, drafter: str, block: int, gigabytes: float)
     known = MODELS[model]
     times = PassTimes(facts, {**known.config, "quantization": {"bits": 4, "group_size": 64}}, round(known.weights * 4.5 / 8), 8192)
 
-    def verify(rows: int) -> float:  # an M5's accelerators compute up to 32 rows at once
+    def verify(rows: int) -> float:  # an M5's accelerators compute up to 32 rows together
         return times.seconds(rows, 2 if rows <= 16 or chip == "M5 Max" else 1, full=True)
 
     draft = tuple(times.draft_seconds(DRAFTERS[drafter], round(gigabytes * 1e9), min(rows, block), 2) for rows in WIDTHS)
