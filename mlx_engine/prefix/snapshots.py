@@ -150,12 +150,15 @@ class Snapshots:
         """
         longest, length = self._longest(prompt, spans, live)
         # Stored tokens that weren't worth reading aren't either if memory has more
-        if known is None or length < known.in_memory or (known.stored is not None and length > known.in_memory):
+        outdated = known is None or length < known.in_memory or (known.stored is not None and length > known.in_memory)
+        if known is None or outdated:
             known = self.known(prompt, chat, spans, live)
         stored = known.stored
         branch, from_disk = self.new_branch(), 0
         if stored is not None and self.disk is not None and self.disk.load(stored, branch):
             length = from_disk = stored.length
+        elif stored is not None and not outdated:  # a part is gone by now, but earlier ones may be left
+            return self.take(prompt, chat, spans, live)
         else:
             branch = self._cut(longest, length) if longest is not None else self.new_branch()
         branch.tokens, branch.reused, branch.from_disk, branch.chat = list(prompt), length, from_disk, chat

@@ -71,7 +71,7 @@ LOCAL_ONLY = {
         "test_reply_runner.py::test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_off",
     ),
     "a server stays in use until a pair has loaded": (
-        "views/models/test_picker.py::test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded",
+        "views/models/test_picker.py::test_a_load_that_fails_later_or_is_canceled_says_that_no_models_are_loaded",
         "test_language.py::test_notices_are_joined_as_in_chinese",
         "test_sending.py::test_a_reply_is_not_generated_again_while_models_load",
         "test_sending.py::test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_loaded",

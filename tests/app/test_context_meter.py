@@ -271,6 +271,22 @@ def test_the_meter_never_shows_an_old_number(begin: Begin) -> None:
         assert set(texts[:-1]) <= {"Counting tokens…"}, "nothing else is shown in between"
 
 
+def test_the_same_prompt_is_counted_again_for_another_pair(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.session.context_meter.COUNT_MS", 120_000)  # it is counted only when asked to
+    app = begin(counting())
+
+    def count(words: str) -> None:
+        app.until(lambda: (app.meter.count_now(), shown(app) == words)[1])  # a change, such as of the tools, begins the wait again
+
+    app.type("One two")
+    count("2 of 100 tokens used · 98 left")
+    app.engine.pair = replace(app.engine.pair, context_limit=50)
+    app.activity.use()
+    app.until(lambda: app.loader.pair is not None and app.loader.pair.context_limit == 50)
+    assert app.meter.use is None
+    count("2 of 50 tokens used · 48 left")
+
+
 def test_counting_an_old_text_is_canceled(begin: Begin) -> None:
     app = begin(counting())
     meter = app.meter

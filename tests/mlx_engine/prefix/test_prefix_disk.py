@@ -89,6 +89,18 @@ def test_a_chat_is_the_same_after_restarts(engine, data, tmp_path_factory):
 
 
 @in_two
+def test_what_is_left_of_a_prompt_is_read_if_a_part_was_deleted_since_it_was_found(engine, tmp_path):
+    begin(engine, tmp_path)
+    reply(engine, tokens(PROMPT * 6, max_tokens=3, reuse=True, chat="one", ignore_eos=True))
+    restart(engine, tmp_path)
+    keys = [*PROMPT * 6, 5]
+    known = engine.snapshots.known(keys, "one")
+    engine.snapshots.disk._store.remove([known.stored.parts[-1]])
+    found = engine.snapshots.take(keys, "one", known=known)
+    assert 0 < found.reused < known.length and found.reused == engine.snapshots.take(keys, "one").reused
+
+
+@in_two
 @pytest.mark.parametrize("declined", [False, True])
 def test_the_disk_is_searched_once_for_a_request_next_to_others(engine, tmp_path, monkeypatch, declined):
     begin(engine, tmp_path)
