@@ -18,9 +18,10 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.reply_figures import details, timings
 from mlx_engine.api_server.sampling_fields import TokenLimit
 from mlx_engine.api_server.served_models import model_id
-from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PositionLogprobs, Stats
+from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, Stats
 from mlx_engine.contract.limits import MAX_LOGPROBS
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 
 _MAX_TOKENS = 16  # OpenAI's default
 

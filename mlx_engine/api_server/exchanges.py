@@ -29,12 +29,12 @@ from mlx_engine.contract.events import (
     Failed,
     Finished,
     PairInfo,
-    PositionLogprobs,
     PrefillProgress,
     Round,
     TokenCount,
 )
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_async
 

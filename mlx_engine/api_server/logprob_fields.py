@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mlx_engine.api_server.body import Chunk
-from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
+from mlx_engine.contract.token_logprobs import PositionLogprobs, TokenLogprob
 
 _LEAST = -9999.0  # OpenAI's value for an impossible token; also in place of NaN, which JSON lacks
 

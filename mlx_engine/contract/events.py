@@ -14,6 +14,7 @@ from typing import Literal
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import Contestant, GenerationRequest, Mode, Proposer, Sampling, ToolCall
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
@@ -163,35 +164,6 @@ class PrefillProgress:
     reused: int
     left_out: int = 0
     result_length: int = 0
-
-
-@dataclass(frozen=True)
-class TokenLogprob:
-    """A token and its natural log-probability.
-
-    Attributes:
-        text: UTF-8 bytes, which may be an incomplete character.
-    """
-
-    token: int
-    text: bytes
-    logprob: float
-
-
-@dataclass(frozen=True)
-class PositionLogprobs:
-    """Log-probabilities of a reply's token and of the likeliest tokens in its place.
-
-    They come from the target's own logits, before bias, penalties, temperature, and filters.
-
-    Attributes:
-        top: the most likely tokens, in descending order. The reply's token may be among them.
-        hidden: whether the reply's token adds no text to the reply: an end token, a marker, or whitespace before the text.
-    """
-
-    chosen: TokenLogprob
-    top: tuple[TokenLogprob, ...]
-    hidden: bool = False
 
 
 @dataclass(frozen=True)

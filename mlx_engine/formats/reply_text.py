@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.contract.events import Channel, Commit, PositionLogprobs, Source
+from mlx_engine.contract.events import Channel, Commit, Source
 from mlx_engine.contract.requests import ToolCall, ToolSpec
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 from mlx_engine.formats.call_reader import CallReader, TextPart, last_calls, overlap
 from mlx_engine.formats.channels import ChannelParser
 from mlx_engine.formats.chat_prompt import RenderedPrompt

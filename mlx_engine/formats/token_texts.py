@@ -5,7 +5,7 @@ from functools import cache
 from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, SPMStreamingDetokenizer, TokenizerWrapper
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
+from mlx_engine.contract.token_logprobs import PositionLogprobs, TokenLogprob
 from mlx_engine.formats.logprobs import RowLogprobs
 
 

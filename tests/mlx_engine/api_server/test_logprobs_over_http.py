@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from mlx_engine.api_server.logprob_fields import CompletionLogprobs, of_chat
-from mlx_engine.contract.events import PositionLogprobs, TokenLogprob
+from mlx_engine.contract.token_logprobs import PositionLogprobs, TokenLogprob
 from tests.mlx_engine.api_server.serving import Serving
 
 CHAT = "/v1/chat/completions"

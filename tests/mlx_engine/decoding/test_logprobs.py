@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.contract.events import Commit, Failed, PositionLogprobs
+from mlx_engine.contract.events import Commit, Failed
 from mlx_engine.contract.requests import GenerationRequest, Sampling
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.engine.engine import Engine
