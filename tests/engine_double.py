@@ -1,7 +1,7 @@
 """What all stand-ins for the engine share."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from mlx_engine.contract.events import CompletedReply, Event, PairInfo, TextDifference
@@ -49,7 +49,7 @@ class EngineDouble:
 
     def steps(
         self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
-    ) -> Iterator[Sequence[Event]]:
+    ) -> Generator[Sequence[Event], None, None]:
         own: Any = self
         return ([event] for event in own.generate(request, cancel))
 
@@ -63,7 +63,7 @@ class EngineDouble:
                 yield from own.generate(request, cancel)
             case Compare():
                 comparison = Comparison(request, cancel, self.loaded_pair, self.difference)
-                yield from play(comparison.steps(), lambda step: self.run(step, cancel))
+                yield from play(comparison.steps(), lambda pair: self.run(pair, cancel), lambda asked: self.steps(asked, cancel))
             case CountTokens():
                 yield own.count_tokens(request)
             case MeasureMachine(again=again):

@@ -16,7 +16,7 @@ from app.storage.store_thread import StoreThread
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import CompareResult, ContestantResult, Failed, LoadProgress, NextReply, PairInfo
+from mlx_engine.contract.events import CompareResult, ContestantEvent, ContestantResult, Failed, LoadProgress, NextReply, PairInfo
 from mlx_engine.contract.requests import BOTH_MODES, Compare, Contestant, GenerationRequest, LoadPair, with_drafters
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
@@ -33,12 +33,14 @@ class ComparisonOptions:
         exact: whether to use exact mode.
         with_this_computer: whether to compare a server with this computer, instead of both modes.
         drafters: folders of the drafters to compare, instead of both modes.
+        together: whether both modes reply at the same time.
     """
 
     repeats: int = 1
     exact: bool = False
     with_this_computer: bool = False
     drafters: tuple[Path, ...] = ()
+    together: bool = False
 
     def contestants(self, here: LoadPair) -> tuple[Contestant, ...]:
         """Return the contestants, where `here` is the pair of this computer."""
@@ -138,8 +140,8 @@ class CompareRun(QObject):
                 self.record = ComparisonRecord.of(outcome, self.request, self.pair, self.prompts, self.names)
             case Failed() as failed:
                 self.error = translated(failed)
-            case event if self.current is not None and event is not None:
-                reply = self.replies[place(self.current.contestant)]
+            case ContestantEvent(contestant, event):
+                reply = self.replies[place(contestant)]
                 assert reply is not None
                 reply.accept(event, delivery.at_s)
 
@@ -172,7 +174,7 @@ class CompareRunner(QObject):
         turn: Turn | None = None,
     ) -> None:
         """Compare the replies to requests, and show only their `prompts`."""
-        request = Compare(tuple(requests), options.contestants(here), options.repeats, PAUSE_S)
+        request = Compare(tuple(requests), options.contestants(here), options.repeats, PAUSE_S, options.together)
         self.comparison = CompareRun(request, prompts, pair, here, turn)
         self._run = self._engine.submit(request, self._receive)
         self.started.emit(self.comparison)

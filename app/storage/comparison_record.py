@@ -127,6 +127,7 @@ class ComparisonRecord:
         why_left_out: why the first of them couldn't.
         in_characters: whether differences count characters.
         had_files: whether the prompt had files, which aren't stored.
+        together: whether the contestants replied at the same time, so that their speeds can't be compared.
     """
 
     pair: str
@@ -147,6 +148,7 @@ class ComparisonRecord:
     why_left_out: EngineText | None = None
     in_characters: bool = False
     had_files: bool = False
+    together: bool = False
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
 
@@ -182,6 +184,7 @@ class ComparisonRecord:
             why_left_out=next(iter(skipped.values()), None),
             in_characters=outcome.in_characters,
             had_files=_has_files(request, prompts[index]),
+            together=outcome.together,
         )
 
     @property
@@ -192,11 +195,15 @@ class ComparisonRecord:
     @property
     def fastest(self) -> ComparisonRow | None:
         """The fastest row, or None if no reply was long enough to measure its speed."""
+        if self.together:
+            return None
         return max((row for row in self.rows if row.tok_s), key=lambda row: row.tok_s or 0.0, default=None)
 
     @property
     def ratio(self) -> float | None:
         """The speed of DFlash or the fastest / the baseline's, as both are shown."""
+        if self.together:
+            return None
         best, baseline = self.fastest if self.of_drafters else self.rows[-1], self.rows[0].tok_s
         return ratio_of_shown(best.tok_s, baseline) if best and best.tok_s and baseline else None
 
@@ -306,7 +313,9 @@ def proposer_names() -> dict[Proposer, str]:
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     """Return a comparison's headline and the sentences below it."""
     ratio, names, best = record.ratio, row_names(record.rows), record.fastest
-    if ratio is None:
+    if record.together:
+        headline = tr("Both replied at the same time")
+    elif ratio is None:
         headline = tr("The reply is too short to measure speed")
     elif record.of_drafters and best is record.rows[0]:
         headline = tr("Plain decoding is the fastest here")
@@ -321,7 +330,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         headline = tr("DFlash is {ratio}× as fast", ratio=number(ratio, 1))
     else:
         headline = tr("DFlash is slower here: {ratio}× the plain speed", ratio=number(ratio, 2))
-    found = [_on_texts(record), how_speed_is_measured() if ratio is not None else ""]
+    found = [_on_texts(record), how_speed_is_measured() if ratio is not None else _why_no_speed(record)]
     if record.why_left_out is not None:
         count, reason = number(record.left_out), translated(record.why_left_out)
         found.append(tr("Prompts left out: {count}. {reason}", count=count, reason=reason))
@@ -334,6 +343,15 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
 def how_speed_is_measured() -> str:
     """Return what the numbers before “×” compare."""
     return tr("Speed is tokens per second after the first token.")
+
+
+def _why_no_speed(record: ComparisonRecord) -> str:
+    """Return why the speeds of replies that ran at the same time can't be compared."""
+    if not record.together:
+        return ""
+    if any(reply.stats.has_shared_passes for reply in record.replies):
+        return tr("The replies were computed together, so their speeds can't be compared.")
+    return tr("The replies took turns instead of being computed together. Their speeds can't be compared.")
 
 
 def _on_texts(record: ComparisonRecord) -> str:

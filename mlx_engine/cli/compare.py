@@ -16,14 +16,16 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (
     Commit,
     CompareResult,
+    ContestantEvent,
     ContestantResult,
     Event,
+    Failed,
     Finished,
     LoadProgress,
     NextReply,
     WorkProgress,
 )
-from mlx_engine.contract.requests import Compare, GenerationRequest, Message, with_drafters
+from mlx_engine.contract.requests import BOTH_MODES, Compare, Contestant, GenerationRequest, Message, with_drafters
 from mlx_engine.drafters.registry import parse
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.library.installed import installed_drafters
@@ -37,10 +39,11 @@ def run(given: argparse.Namespace, client: EngineClient) -> int:
     if given.drafters:
         target, drafter = folders(given)
         drafters = chosen(given.drafters, installed_drafters(target, drafter))
-        request = Compare(requests, with_drafters(target, drafters, given.drafter_bits, given.tuned), given.repeats)
+        contestants = with_drafters(target, drafters, given.drafter_bits, given.tuned)
     else:
         open_pair(client, given, calibrated=True)
-        request = Compare(requests, repeats=given.repeats)
+        contestants = BOTH_MODES
+    request = Compare(requests, contestants, given.repeats, together=given.together)
     result = show(cancellable(client, request), printing=not given.json and len(requests) == 1)
     if result is None:
         note(STOPPED)
@@ -101,7 +104,7 @@ def _plain(name: str) -> str:
 
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
     """Return the result, or None if stopped. If `printing`, print the replies."""
-    printed = generate.PrintedReply(printing=False)
+    printed = _PrintedReplies()
     try:
         for event in events:
             match event:
@@ -110,22 +113,56 @@ def show(events: Iterator[Event], printing: bool) -> CompareResult | None:
                 case NextReply(contestant, index, total):
                     name = _name(contestant.proposer, event.kind if contestant.pair else "")
                     progress("" if printing else f"{name}: reply {index + 1} of {total}…")
-                    printed.close()
                     if printing:
-                        say(f"── {name} ({index + 1} of {total})")
-                    printed = generate.PrintedReply(printing)
-                case Commit():
-                    printed.add(event)
-                case Finished():
-                    printed.close()
-                    if printing:
-                        say()
+                        printed.begin(contestant, f"── {name} ({index + 1} of {total})")
+                case ContestantEvent(contestant, part) if printing:
+                    printed.add(contestant, part)
                 case CompareResult():
                     return event
     finally:
         progress("")
         printed.close()
     return None
+
+
+class _PrintedReplies:
+    """Replies printed one after the other, even if they arrive at the same time."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Contestant, list[str | Event]] = {}  # a heading and events; those of the first one are printed
+        self._printed = generate.PrintedReply()
+
+    def begin(self, contestant: Contestant, heading: str) -> None:
+        if contestant in self._waiting:
+            self.close()
+        self.add(contestant, heading)
+
+    def add(self, contestant: Contestant, part: str | Event) -> None:
+        self._waiting.setdefault(contestant, []).append(part)
+        while self._waiting and self._print(first := next(iter(self._waiting))):
+            del self._waiting[first]
+            say()
+
+    def close(self) -> None:
+        """Print what has arrived of unfinished replies."""
+        for contestant in self._waiting:
+            self._print(contestant)
+            self._printed.close()
+        self._waiting.clear()
+
+    def _print(self, contestant: Contestant) -> bool:
+        """Print what has arrived of a reply, and return whether it has ended."""
+        parts, self._waiting[contestant] = self._waiting[contestant], []
+        for part in parts:
+            if isinstance(part, str):
+                say(part)
+            elif isinstance(part, Commit):
+                self._printed.add(part)
+        if not any(isinstance(part, Finished | Failed) for part in parts):
+            return False
+        self._printed.close()
+        self._printed = generate.PrintedReply()
+        return True
 
 
 def _name(proposer: str, kind: str = "") -> str:
@@ -158,7 +195,8 @@ def table(result: CompareResult) -> list[str]:
     notes = [f"{one.drafter or _title(one)}: {one.problem}" for one in result.results if one.problem]
     if result.left_out:
         notes.append(f"Prompts left out: {len(result.left_out)}. {result.left_out[0][1]}")
-    found = [_fastest(result)] if drafters else [_speed(result), _verdict(result)]
+    speed = _why_no_speed(result) if result.together else _fastest(result) if drafters else _speed(result)
+    found = [speed, *(() if drafters else (_verdict(result),))]
     return [*map(str.rstrip, lines), "", *notes, *found]
 
 
@@ -171,6 +209,13 @@ def _text(one: ContestantResult, answered: list[int]) -> str:
         return several or "identical"
     where = f"{'rounding' if one.difference.tie else 'differs'} at token {one.difference.at + 1}"
     return f"{several}, {where} of prompt {answered[one.difference.prompt]}" if several else where
+
+
+def _why_no_speed(result: CompareResult) -> str:
+    """Return a sentence on replies that ran at the same time."""
+    if result.has_shared_passes:
+        return "The replies were computed together, so their speeds can't be compared."
+    return "The replies took turns instead of being computed together. Their speeds can't be compared."
 
 
 def _fastest(result: CompareResult) -> str:
@@ -211,14 +256,16 @@ def _verdict(result: CompareResult) -> str:
 
 def as_json(result: CompareResult) -> dict[str, Any]:
     """Return the object that `--json` prints; scripts depend on its shape."""
+    together = {"together": True} if result.together else {}
     if not any(one.contestant.pair for one in result.results):
         plain, drafted = result.results
         found = {"identical": drafted.difference is None, "first_difference": None} | _difference(drafted)
         replies = {name: generate.as_json(one.replies[0]) for name, one in (("plain", plain), ("dflash", drafted))}
-        return replies | {"ratio": result.ratio(drafted)} | found
+        return replies | {"ratio": result.ratio(drafted)} | found | together
     return {
         "results": [_row(one) for one in result.results],
         "fastest": result.results.index(result.fastest) if result.fastest else None,
+        **together,
         **({"left_out": [{"prompt": at, "problem": str(why)} for at, why in result.left_out]} if result.left_out else {}),
     }
 

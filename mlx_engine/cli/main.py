@@ -74,6 +74,11 @@ def parser() -> argparse.ArgumentParser:
         help="compare plain decoding, lookup, and these drafters of the target: all on this disk, or repos or kinds such as "
         "dspark,mtp",
     )
+    compare.add_argument(
+        "--together",
+        action="store_true",
+        help="compute the replies together, in shared passes; only their texts can be compared then",
+    )
     arguments.add_prompts(compare)
     arguments.add_json(compare)
 

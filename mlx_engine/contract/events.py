@@ -297,6 +297,11 @@ class Stats:
         """The share of drafted tokens that were accepted; see `acceptance`."""
         return acceptance(self.accepted, self.drafted)
 
+    @property
+    def has_shared_passes(self) -> bool:
+        """Whether other replies had rows in the reply's passes."""
+        return self.passes < self.own_passes
+
 
 def acceptance(accepted: int, drafted: int) -> float | None:
     """Return accepted / drafted tokens, 0 to 1, or None if unknown."""
@@ -357,6 +362,14 @@ class NextReply:
     index: int
     total: int
     kind: str = ""
+
+
+@dataclass(frozen=True)
+class ContestantEvent:
+    """An event of a contestant's reply."""
+
+    contestant: Contestant
+    event: "Event"
 
 
 @dataclass(frozen=True)
@@ -430,21 +443,30 @@ class CompareResult:
     Attributes:
         left_out: index of each prompt that the baseline couldn't answer, and why.
         in_characters: whether differences count characters, because a server sent no tokens or other models replied.
+        together: whether the contestants replied at the same time, so that their speeds can't be compared.
     """
 
     results: tuple[ContestantResult, ...]
     left_out: tuple[tuple[int, EngineText], ...] = ()
     in_characters: bool = False
+    together: bool = False
 
     @property
     def fastest(self) -> ContestantResult | None:
         """The fastest of them, or None if no reply was long enough to measure its speed."""
+        if self.together:
+            return None
         return max((one for one in self.results if one.tok_s), key=lambda one: one.tok_s or 0.0, default=None)
 
     def ratio(self, result: ContestantResult) -> float | None:
         """Return a contestant's decode rate / the baseline's, or None if unmeasured."""
-        baseline = self.results[0].tok_s
+        baseline = None if self.together else self.results[0].tok_s
         return result.tok_s / baseline if result.tok_s and baseline else None
+
+    @property
+    def has_shared_passes(self) -> bool:
+        """Whether replies had passes in common."""
+        return any(run.has_shared_passes for result in self.results for run in result.runs)
 
 
 Event = (
@@ -465,6 +487,7 @@ Event = (
     | Failed
     | TokenCount
     | NextReply
+    | ContestantEvent
     | ContestantResult
     | CompareResult
 )

@@ -254,12 +254,14 @@ class Compare(Submitted):
         requests: one per prompt.
         repeats: number of replies of each contestant to each prompt.
         pause_s: seconds between two replies on this computer.
+        together: whether all contestants reply at the same time. Their texts are those that they have alone, but not their speeds.
     """
 
     requests: tuple[GenerationRequest, ...]
     contestants: tuple[Contestant, ...] = BOTH_MODES
     repeats: int = 1
     pause_s: float = 0.0
+    together: bool = False
 
     @property
     def pairs(self) -> tuple[LoadPair, ...]:

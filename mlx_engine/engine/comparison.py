@@ -3,7 +3,7 @@
 import secrets
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
 from statistics import median
@@ -12,6 +12,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     CompareResult,
     CompletedReply,
+    ContestantEvent,
     ContestantResult,
     Event,
     Failed,
@@ -25,29 +26,70 @@ from mlx_engine.contract.whole_replies import first_difference, fold
 from mlx_engine.models.library.library import model_name
 
 _NOT_LOADED = EngineText.of("no_drafter_to_compare", "None of the drafters could be loaded, so there is nothing to compare.")
+_PAIRS_APART = EngineText.of(
+    "pairs_not_together", "Only one drafter can be loaded at a time, so several can't reply at the same time. Choose one of them."
+)
+_SERVER_APART = EngineText.of("server_not_together", "A server's replies can only be compared one after the other.")
 
-Step = LoadPair | GenerationRequest | Event
+Replies = dict[Contestant, GenerationRequest]  # to generate at the same time
+Step = LoadPair | Replies | Event
 Steps = Generator[Step, Sequence[Event], None]
 Measure = Callable[[GenerationRequest, CompletedReply, CompletedReply, int], TextDifference]
 
 
-def play(steps: Steps, run: Callable[[LoadPair | GenerationRequest], Iterator[Event]]) -> Iterator[Event]:
-    """Run a comparison's requests, and yield all events but their failures."""
+def play(
+    steps: Steps,
+    load: Callable[[LoadPair], Iterator[Event]],
+    generate: Callable[[GenerationRequest], Generator[Sequence[Event], None, None]],
+) -> Iterator[Event]:
+    """Run a comparison's requests, and yield all events but failures of loading.
+
+    Args:
+        steps: of the comparison.
+        load: loads a pair.
+        generate: yields the events of each step of a reply.
+    """
     seen: list[Event] = []
     with suppress(StopIteration):
         while True:
             step = steps.send(seen) if seen else next(steps)
             seen = []
-            if isinstance(step, LoadPair | GenerationRequest):
-                try:
-                    for event in run(step):
-                        seen.append(event)
-                        if not isinstance(event, Failed):
-                            yield event
-                except UserError as error:
-                    seen.append(Failed.because(error))
-            else:
+            if not isinstance(step, LoadPair | dict):
                 yield step
+                continue
+            try:
+                for event in load(step) if isinstance(step, LoadPair) else _in_turns(step, generate):
+                    seen.append(event)
+                    if not isinstance(event, Failed):
+                        yield event
+            except UserError as error:
+                seen.append(Failed.because(error))
+
+
+def _in_turns(
+    replies: Replies, generate: Callable[[GenerationRequest], Generator[Sequence[Event], None, None]]
+) -> Iterator[ContestantEvent]:
+    """Generate replies in turns of one step, in which they can share passes.
+
+    The last reply ends early if all others have failed.
+    """
+    with ExitStack() as stack:
+        running = {one: stack.enter_context(closing(generate(request))) for one, request in replies.items()}
+        failed = set[Contestant]()
+        while running:
+            for contestant, steps in list(running.items()):
+                try:
+                    events = next(steps, None)
+                except UserError as error:
+                    events = [Failed.because(error)]
+                if events is None:
+                    del running[contestant]
+                for event in events or ():
+                    yield ContestantEvent(contestant, event)
+                    if isinstance(event, Failed):
+                        failed.add(contestant)
+                if failed and len(failed) >= len(replies) - 1:
+                    return
 
 
 @dataclass
@@ -99,8 +141,10 @@ class Comparison:
         `CompareResult` at the end, unless the baseline failed or the comparison was canceled.
 
         Raises:
-            UserError: there is nothing to compare with.
+            UserError: there is nothing to compare with, or the contestants can't reply at the same time.
         """
+        if self._request.together and (self._on_endpoint or len(self._request.pairs) > 1):
+            raise UserError.of(_SERVER_APART if self._on_endpoint else _PAIRS_APART)
         waiting = [entry for entry in self._entries if entry.contestant.pair is None]
         first = self._baseline.contestant.pair
         order = sorted(self._request.pairs, key=lambda pair: (pair != first, not self._is_loaded(pair)))
@@ -150,38 +194,36 @@ class Comparison:
                 entry.result = replace(entry.result, kind=info.drafter_kind, drafter=info.drafter, bytes=info.drafter_bytes)
         for repeat in range(max(self._request.repeats, 1)):
             for at, prompt in enumerate(self._prompts):
-                for entry in reversed(group) if repeat % 2 else group:  # no contestant always comes first
-                    if at in self._left_out or entry.result.problem is not None:
-                        continue
-                    end = yield from self._run(entry, at, prompt)
-                    if isinstance(end, Failed) and entry is self._baseline:
-                        self._left_out[at] = end
-                    elif isinstance(end, Failed):
-                        self._fail(entry, end)
-                    elif end is None:
+                order = group[::-1] if repeat % 2 else group  # no contestant always comes first
+                for entries in [order] if self._request.together else [[entry] for entry in order]:
+                    asked = [entry for entry in entries if at not in self._left_out and entry.result.problem is None]
+                    if asked and not (yield from self._run(asked, at, prompt)):
                         return False
         if len(self._left_out) == len(self._prompts):
             raise UserError.of(next(iter(self._left_out.values())))
         return True
 
-    def _run(
-        self, entry: _Entry, at: int, prompt: GenerationRequest
-    ) -> Generator[Step, Sequence[Event], CompletedReply | Failed | None]:
-        """Generate a reply. Return why not, or None if canceled."""
+    def _run(self, entries: Sequence[_Entry], at: int, prompt: GenerationRequest) -> Generator[Step, Sequence[Event], bool]:
+        """Generate replies at the same time. Return False if canceled."""
         if self._done:
             self._cancel.wait(self._request.pause_s)  # a cancel also ends the next run
         total = len(self._entries) * len(self._prompts) * max(self._request.repeats, 1)
-        yield NextReply(entry.contestant, self._done, total, entry.result.kind)
-        self._done += 1
-        seen = yield entry.contestant.asked(prompt)
-        match seen[-1] if seen else None:
-            case Failed() as end:
-                return end
-            case Finished(reason=reason) if reason != "cancelled":
-                reply = fold(seen)
+        for entry in entries:
+            yield NextReply(entry.contestant, self._done, total, entry.result.kind)
+            self._done += 1
+        seen = yield {entry.contestant: entry.contestant.asked(prompt) for entry in entries}
+        found = [_outcome_of(entry.contestant, seen or ()) for entry in entries]
+        ends = list(zip(entries, found, strict=True))
+        failed = [(entry, end) for entry, end in ends if isinstance(end, Failed)]
+        if of_baseline := [end for entry, end in failed if entry is self._baseline]:
+            self._left_out[at] = of_baseline[0]
+            return True
+        for entry, end in failed:
+            self._fail(entry, end)
+        for entry, reply in ends:
+            if isinstance(reply, CompletedReply):
                 entry.replies.setdefault(at, []).append(reply)
-                return reply
-        return None
+        return None not in found
 
     def _result(self, entry: _Entry) -> ContestantResult:
         """Return a contestant's result, compared with the baseline."""
@@ -227,7 +269,8 @@ class Comparison:
         own = self._baseline.result
         shown = (self._worst[at][0] if at in self._worst else reply for at, reply in zip(self._answered, own.replies, strict=True))
         self._baseline.result = replace(own, replies=tuple(shown))
-        return CompareResult(tuple(entry.result for entry in self._entries), tuple(self._left_out.items()), self._in_characters)
+        results, left_out = tuple(entry.result for entry in self._entries), tuple(self._left_out.items())
+        return CompareResult(results, left_out, self._in_characters, self._request.together)
 
     @property
     def _answered(self) -> list[int]:
@@ -246,6 +289,17 @@ class Comparison:
     def _distinct(self, replies: Sequence[CompletedReply]) -> list[CompletedReply]:
         """Return one reply per text, preferably the one with the median rate."""
         return list({self._text(reply): reply for reply in (*replies, _median(replies))}.values())
+
+
+def _outcome_of(contestant: Contestant, seen: Sequence[Event]) -> CompletedReply | Failed | None:
+    """Return a contestant's reply, why it failed, or None if it was canceled."""
+    events = [one.event for one in seen if isinstance(one, ContestantEvent) and one.contestant == contestant]
+    match events[-1] if events else None:
+        case Failed() as failed:
+            return failed
+        case Finished(reason=reason) if reason != "cancelled":
+            return fold(events)
+    return None
 
 
 def _median(replies: Sequence[CompletedReply]) -> CompletedReply:

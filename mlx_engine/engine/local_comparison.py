@@ -1,7 +1,7 @@
 """Comparisons on this computer, and whether rounding explains a difference."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -42,24 +42,22 @@ class Loader(Protocol):
 
     def run(self, request: LoadPair, cancel: threading.Event) -> Iterator[Event]: ...
 
-    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]: ...
+    def steps(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Sequence[Event], None, None]: ...
 
 
 def compare(engine: Loader, request: Compare, cancel: threading.Event) -> Iterator[Event]:
     """Run a comparison on this computer; see `Comparison`.
 
-    If drafters are loaded, their speeds are saved, so that the fastest one can be loaded later.
+    If drafters are loaded, their speeds are saved, so that the fastest one can be loaded later. Speeds of replies that ran at the
+    same time aren't.
     """
 
     def is_loaded(pair: LoadPair) -> bool:
         return engine.folders == (pair.target, pair.drafter) and (pair.tuned or not engine.pair.info.tuned)
 
-    def run(step: LoadPair | GenerationRequest) -> Iterator[Event]:
-        if isinstance(step, GenerationRequest):
-            yield from engine.generate(step, cancel)
-            return
-        if not is_loaded(step):
-            for event in engine.run(step, cancel):
+    def load(pair: LoadPair) -> Iterator[Event]:
+        if not is_loaded(pair):
+            for event in engine.run(pair, cancel):
                 yield event
                 if cancel.is_set():
                     return
@@ -71,8 +69,8 @@ def compare(engine: Loader, request: Compare, cancel: threading.Event) -> Iterat
             return difference(engine.pair, asked, baseline.tokens, reply.tokens, at)
 
     comparison = Comparison(request, cancel, partial(_info, engine), measure, is_loaded)
-    usual = not any(one.exact or one.width for one in request.requests)
-    for event in play(comparison.steps(), run):
+    usual = not request.together and not any(one.exact or one.width for one in request.requests)
+    for event in play(comparison.steps(), load, lambda asked: engine.steps(asked, cancel)):
         if isinstance(event, ContestantResult) and request.pairs and usual and event.runs and event.proposer != "lookup":
             assert engine.folders is not None
             record_speeds(speed_key(*engine.folders), event.runs)

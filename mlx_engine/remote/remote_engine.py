@@ -13,7 +13,16 @@ import httpx2
 
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, NextReply, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.events import (
+    ContestantEvent,
+    Event,
+    Failed,
+    Finished,
+    LoadProgress,
+    PrefillProgress,
+    PromptsSaved,
+    TokenCount,
+)
 from mlx_engine.contract.limits import cut_results, result_lengths
 from mlx_engine.contract.requests import (
     Compare,
@@ -247,28 +256,31 @@ class RemoteEngine:
     async def _compare(self, request: Compare, cancel: threading.Event) -> AsyncIterator[Event]:
         """Compare the server's two modes, or the server with pairs here; see `play`."""
         steps = Comparison(replace(request, pause_s=0.0), cancel, on_endpoint=True).steps()
-        local, seen, here = self._local, list[Event](), False
+        local, seen = self._local, list[Event]()
         try:
             with suppress(StopIteration):
                 while True:
                     step = steps.send(seen) if seen else next(steps)
                     seen = []
-                    if not isinstance(step, LoadPair | GenerationRequest):
-                        here = isinstance(step, NextReply) and step.contestant.pair is not None
+                    if not isinstance(step, LoadPair | dict):
                         yield step
                         continue
+                    contestant, asked = next(iter(step.items())) if isinstance(step, dict) else (None, step)
                     try:
-                        if isinstance(step, GenerationRequest) and not here:
-                            events = self._reply(step)
+                        if isinstance(asked, GenerationRequest) and contestant is not None and contestant.pair is None:
+                            events = self._reply(asked)
                         elif local is not None:
-                            events = _events(local, step)
+                            events = _events(local, asked)
                         else:
                             raise UserError.of(_NOT_HERE)
                         async for event in events:
-                            seen.append(event)
-                            yield event
+                            seen.append(event if contestant is None else ContestantEvent(contestant, event))
+                            yield seen[-1]
                     except UserError as error:
-                        seen.append(Failed.because(error))
+                        failed = Failed.because(error)
+                        seen.append(failed if contestant is None else ContestantEvent(contestant, failed))
+                        if contestant is not None:
+                            yield seen[-1]
         finally:
             if local is not None and request.pairs:
                 local.submit(UnloadPair(), lambda _: None)

@@ -1105,6 +1105,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replied at the same time</source>
+            <translation>Beide haben gleichzeitig geantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
@@ -1182,6 +1187,16 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>The replies differ starting at token {token}.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies took turns instead of being computed together. Their speeds can't be compared.</source>
+            <translation>Die Antworten wechselten sich ab, statt zusammen berechnet zu werden. Ihre Geschwindigkeiten lassen sich nicht vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies were computed together, so their speeds can't be compared.</source>
+            <translation>Die Antworten wurden zusammen berechnet, daher lassen sich ihre Geschwindigkeiten nicht vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -2100,8 +2115,23 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
+            <source>A server's replies can only be compared one after the other.</source>
+            <translation>Antworten eines Servers lassen sich nur nacheinander vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
             <source>All drafters</source>
             <translation>Alle Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Both at the same time</source>
+            <translation>Beide gleichzeitig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Both modes reply at the same time, with the same seed and settings. Their speeds can't be compared.</source>
+            <translation>Beide Modi antworten gleichzeitig, mit demselben Seed und denselben Einstellungen. Ihre Geschwindigkeiten lassen sich nicht vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
@@ -2127,6 +2157,16 @@
             <location filename="../../app/views/compare/compare_options.py" />
             <source>Computes all replies in exact mode, so that they can't differ</source>
             <translation>Berechnet alle Antworten im exakten Modus, damit sie nicht abweichen können</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Computes both replies together. Their speeds can't be compared then.</source>
+            <translation>Berechnet beide Antworten zusammen. Ihre Geschwindigkeiten lassen sich dann nicht vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Drafters are loaded one after the other, so they can't reply at the same time.</source>
+            <translation>Drafter werden nacheinander geladen und können daher nicht gleichzeitig antworten.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
@@ -2237,6 +2277,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>je 1 Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Both modes at the same time, run {index} of {total}</source>
+            <translation>Beide Modi gleichzeitig, Lauf {index} von {total}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2410,8 +2455,18 @@
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
+            <source>at the same time</source>
+            <translation>gleichzeitig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>greedy</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>one after the other</source>
+            <translation>nacheinander</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
@@ -2420,8 +2475,8 @@
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
+            <source>{runs}, {order} · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}, {order} · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -2442,6 +2497,11 @@
             <location filename="../../app/views/compare/history_list.py" />
             <source>Not measured</source>
             <translation>Nicht gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Together</source>
+            <translation>Zusammen</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -6977,6 +7037,18 @@
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>Keiner der Drafter konnte geladen werden, also gibt es nichts zu vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>pairs_not_together</source>
+            <extracomment>Only one drafter can be loaded at a time, so several can't reply at the same time. Choose one of them.</extracomment>
+            <translation>Es kann immer nur ein Drafter geladen sein, daher können mehrere nicht gleichzeitig antworten. Wählen Sie einen davon.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>server_not_together</source>
+            <extracomment>A server's replies can only be compared one after the other.</extracomment>
+            <translation>Antworten eines Servers lassen sich nur nacheinander vergleichen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/engine.py" />

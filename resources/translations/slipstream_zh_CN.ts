@@ -1105,6 +1105,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replied at the same time</source>
+            <translation>两者同时完成了回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>两个回复逐词元完全相同（{tokens}）。</translation>
         </message>
@@ -1182,6 +1187,16 @@
             <location filename="../../app/storage/comparison_record.py" />
             <source>The replies differ starting at token {token}.</source>
             <translation>两条回复从第 {token} 个词元起不同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies took turns instead of being computed together. Their speeds can't be compared.</source>
+            <translation>两个回复轮流计算，而不是一起计算，无法比较它们的速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
+            <source>The replies were computed together, so their speeds can't be compared.</source>
+            <translation>两个回复是一起计算的，因此无法比较它们的速度。</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -2100,8 +2115,23 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
+            <source>A server's replies can only be compared one after the other.</source>
+            <translation>服务器的回复只能依次比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
             <source>All drafters</source>
             <translation>所有草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Both at the same time</source>
+            <translation>两者同时进行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Both modes reply at the same time, with the same seed and settings. Their speeds can't be compared.</source>
+            <translation>两种模式同时回复，使用相同的种子和设置，无法比较它们的速度。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
@@ -2127,6 +2157,16 @@
             <location filename="../../app/views/compare/compare_options.py" />
             <source>Computes all replies in exact mode, so that they can't differ</source>
             <translation>以精确模式计算所有回复，使其不会出现差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Computes both replies together. Their speeds can't be compared then.</source>
+            <translation>同时计算两个回复，此时无法比较它们的速度。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_options.py" />
+            <source>Drafters are loaded one after the other, so they can't reply at the same time.</source>
+            <translation>草稿模型会依次载入，因此无法同时回复。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_options.py" />
@@ -2237,6 +2277,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>各 1 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Both modes at the same time, run {index} of {total}</source>
+            <translation>两种模式同时运行，第 {index} 次，共 {total} 次</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -2410,8 +2455,18 @@
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
+            <source>at the same time</source>
+            <translation>同时运行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>贪心</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/comparison_card.py" />
+            <source>one after the other</source>
+            <translation>依次运行</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
@@ -2420,8 +2475,8 @@
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+            <source>{runs}, {order} · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}，{order} · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -2442,6 +2497,11 @@
             <location filename="../../app/views/compare/history_list.py" />
             <source>Not measured</source>
             <translation>未测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/history_list.py" />
+            <source>Together</source>
+            <translation>同时</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/history_list.py" />
@@ -6977,6 +7037,18 @@
             <source>no_drafter_to_compare</source>
             <extracomment>None of the drafters could be loaded, so there is nothing to compare.</extracomment>
             <translation>没有一个草稿模型能够载入，因此没有可比较的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>pairs_not_together</source>
+            <extracomment>Only one drafter can be loaded at a time, so several can't reply at the same time. Choose one of them.</extracomment>
+            <translation>一次只能载入一个草稿模型，因此多个草稿模型无法同时回复。请选择其中一个。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/comparison.py" />
+            <source>server_not_together</source>
+            <extracomment>A server's replies can only be compared one after the other.</extracomment>
+            <translation>服务器的回复只能依次比较。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/engine.py" />

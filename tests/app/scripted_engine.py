@@ -1,7 +1,7 @@
 """An engine that answers from a script, behind the same interface and on the real thread."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,7 +138,7 @@ class ScriptedEngine(EngineDouble):
 
     def steps(
         self, request: GenerationRequest, cancel: threading.Event, submitted: float | None = None
-    ) -> Iterator[Sequence[Event]]:
+    ) -> Generator[Sequence[Event], None, None]:
         """Yield each event. A reply that waits at a gate leaves its turns to others."""
         return ([event] if event is not None else [] for event in self._play(request, cancel))
 

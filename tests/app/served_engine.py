@@ -66,6 +66,7 @@ LOCAL_ONLY = {
         "views/compare/test_difference.py::test_the_first_difference_is_underlined_described_and_in_view",
         "test_with_engine.py::test_comparing_with_the_real_engine_ends_with_a_verdict",
     ),
+    "a server's replies are compared one after the other": ("views/compare/test_compared_together.py",),
     "this computer isn't measured": ("views/machine/test_this_mac.py",),
     "a server's GPU errors and kernels aren't shown here": (
         "test_reply_runner.py::test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_off",

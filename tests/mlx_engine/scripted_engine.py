@@ -100,7 +100,8 @@ class ScriptedEngine(EngineDouble):
         reason: StopReason = "eos"
         for number, (channel, text) in enumerate(self._pieces):
             if text == "Ctrl-C":
-                press_ctrl_c(cancel)
+                if cancel is None or not cancel.is_set():  # by another reply of a comparison
+                    press_ctrl_c(cancel)
                 continue
             if cancel is not None and cancel.is_set():
                 reason = "cancelled"

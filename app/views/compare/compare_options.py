@@ -13,7 +13,7 @@ from app.session.pair_session import PairLoader
 from app.storage.chat_tree import Turn, messages_before_prompt
 from app.text.language import number, sentences, tr
 from app.widgets.controls import as_tooltip, small_label
-from app.widgets.layout import column, row
+from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme
 
 LAST_PROMPTS = 10  # most prompts of a chat that are compared together
@@ -37,18 +37,21 @@ class CompareOptions(QWidget):
         self.hint = small_label(theme, look="secondary", wrap=True)
         self.exact = QCheckBox(tr("Guarantee identical text (slower)"))
         self.exact.setToolTip(as_tooltip(tr("Computes all replies in exact mode, so that they can't differ")))
+        self.together = QCheckBox(tr("Both at the same time"))
         self.this_computer = QCheckBox(tr("Compare with this computer"))
         self.this_computer.setToolTip(as_tooltip(tr("Compares the server with the pair last used on this computer")))
         self.all_drafters = QCheckBox(tr("All drafters"))
         self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
         self.several = QCheckBox()
         self.several.setToolTip(as_tooltip(tr("Compares the drafters on several prompts, each with the messages before it")))
-        for box in (self.exact, self.this_computer, self.all_drafters, self.several):
+        for box in (self.exact, self.together, self.this_computer, self.all_drafters, self.several):
             theme.set_font(box, SMALL)
-        for box in (self.this_computer, self.all_drafters, self.several):
+        for box in (self.together, self.this_computer, self.all_drafters, self.several):
             box.toggled.connect(self.changed)
-        first, second = row((self.hint, 1), self.this_computer, self.exact), row(self.all_drafters, self.several, None)
-        column(first, second, spacing=6, parent=self)
+        boxes = Flow(gap=16)
+        for box in (self.exact, self.together, self.this_computer, self.all_drafters, self.several):
+            boxes.addWidget(box)
+        column(self.hint, boxes, spacing=6, parent=self)
 
     @property
     def with_this_computer(self) -> bool:
@@ -76,7 +79,7 @@ class CompareOptions(QWidget):
         return not self._activity.busy and not self._comparer.why_not(self.with_this_computer)
 
     def chosen(self, repeats: int) -> ComparisonOptions:
-        return ComparisonOptions(repeats, self.exact.isChecked(), self.with_this_computer, self.drafters)
+        return ComparisonOptions(repeats, self.exact.isChecked(), self.with_this_computer, self.drafters, self.together.isChecked())
 
     def show_state(self, running: bool, repeated: Turn | None) -> None:
         """Show what can be chosen.
@@ -93,7 +96,21 @@ class CompareOptions(QWidget):
         self.exact.setEnabled(not running and not self._loader.sent_to)
         if self._loader.sent_to:
             self.exact.setChecked(False)
+        why_apart = self._why_apart
+        self.together.setEnabled(not running and not why_apart)
+        self.together.setToolTip(
+            as_tooltip(why_apart or tr("Computes both replies together. Their speeds can't be compared then."))
+        )
+        if why_apart:
+            self.together.setChecked(False)
         self.hint.setText(self._hint(running, repeated))
+
+    @property
+    def _why_apart(self) -> str:
+        """Why contestants can't reply at the same time, or an empty string."""
+        if self._loader.sent_to:
+            return tr("A server's replies can only be compared one after the other.")
+        return tr("Drafters are loaded one after the other, so they can't reply at the same time.") if self.drafters else ""
 
     def _hint(self, running: bool, repeated: Turn | None) -> str:
         if not running and not self.can_compare:
@@ -105,6 +122,8 @@ class CompareOptions(QWidget):
             return tr("The drafters answer the last {count} prompts of this chat, one drafter after the other.", count=count)
         if self.drafters:
             order = tr("The drafters are loaded one after the other. Seed and settings are the same for all.")
+        elif self.together.isChecked():
+            order = tr("Both modes reply at the same time, with the same seed and settings. Their speeds can't be compared.")
         else:
             order = tr("The modes run one after the other, with the same seed and settings.")
         if repeated is not self._counted[0]:  # the request of a long chat takes time, and this is called for each batch of events

@@ -160,14 +160,20 @@ def _describe(difference: Difference, text: str) -> str:
 
 
 class CompareFigures(ComparisonTable):
-    """The contestants' figures: rounds of two modes, or memory of drafters."""
+    """The contestants' figures: rounds of two modes, or memory of drafters.
 
-    def __init__(self, theme: Theme, rows: Sequence[ComparisonRow]) -> None:
+    Args:
+        theme: colors and fonts.
+        rows: the figures.
+        comparable: whether bars compare the speeds.
+    """
+
+    def __init__(self, theme: Theme, rows: Sequence[ComparisonRow], comparable: bool = True) -> None:
         self._of_drafters = are_drafters(rows)
         titles = [tr("tok/s"), tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens")]
         if self._of_drafters:
             titles = [tr("tok/s"), tr("Tokens/round"), tr("Memory"), tr("Text")]
-        super().__init__(theme, titles, [("", row.drafter * self._of_drafters) for row in rows])
+        super().__init__(theme, titles, [("", row.drafter * self._of_drafters) for row in rows], bars=comparable)
         self.show_rows(rows)
 
     def show_rows(self, rows: Sequence[ComparisonRow], fastest: ComparisonRow | None = None) -> None:

@@ -148,7 +148,7 @@ class CompareDialog(QDialog):
             self._show_prompt(comparison.prompt)
         for side in self.sides:
             side.clear()
-        self._renew_table(comparison.rows)
+        self._renew_table(comparison.rows, not comparison.request.together)
         self.error.hide()
         self.status.clear()
         comparison.changed.connect(self.refresh)
@@ -160,17 +160,17 @@ class CompareDialog(QDialog):
         if self.running:
             return
         self.comparison, self._turn = None, None
-        self._renew_table(record.rows)
+        self._renew_table(record.rows, not record.together)
         self.error.hide()
         self._show_prompt(record.prompt)
         self._show_result(record)
         self._show_state()
 
-    def _renew_table(self, rows: Sequence[ComparisonRow]) -> None:
+    def _renew_table(self, rows: Sequence[ComparisonRow], comparable: bool) -> None:
         """Replace the table by one for these contestants."""
         self.figures.hide()
         self.figures.deleteLater()
-        self.figures = CompareFigures(self._theme, rows)
+        self.figures = CompareFigures(self._theme, rows, comparable)
         self._table.addWidget(self.figures)
 
     def _show_prompt(self, prompt: str) -> None:
@@ -367,6 +367,10 @@ def _progress(state: CompareRun) -> tuple[str, str]:
         return tr("Stopped"), ""
     if state.loading or state.current is None:
         return tr("Comparing…"), tr("Loading the models") if state.loading else ""
+    if state.request.together:
+        count = len(state.request.contestants)
+        index, total = number(state.current.index // count + 1), number(state.current.total // count)
+        return tr("Comparing…"), tr("Both modes at the same time, run {index} of {total}", index=index, total=total)
     name = row_names(state.rows)[state.request.contestants.index(state.current.contestant)]
     index, total = number(state.current.index + 1), number(state.current.total)
     return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)

@@ -34,7 +34,7 @@ def card(theme: Theme, record: ComparisonRecord) -> QImage:
 
 def _page(theme: Theme, record: ComparisonRecord) -> QWidget:
     headline, verdict = verdict_on(record)
-    table = CompareFigures(theme, record.rows)
+    table = CompareFigures(theme, record.rows, not record.together)
     edge = QFrame()
     edge.setFixedWidth(5)
     edge.setStyleSheet(f"background: {theme.colors.accent}")
@@ -67,8 +67,9 @@ def _line(theme: Theme, text: str, width: int) -> Label:
 def _conditions(record: ComparisonRecord) -> str:
     temperature = record.sampling.temperature
     return tr(
-        "{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}",
+        "{runs}, {order} · same seed ({seed}) and settings · {sampling} · {machine}",
         runs=tr("One run each") if record.repeats == 1 else tr("Median of {repeats} runs each", repeats=record.repeats),
+        order=tr("at the same time") if record.together else tr("one after the other"),
         seed=record.seed,
         sampling=tr("temperature {temperature}", temperature=figures(temperature)) if temperature else tr("greedy"),
         machine=f"{platform.system()}, {platform.machine()}",

@@ -81,7 +81,8 @@ class HistoryList(QWidget):
 
 
 def _title(record: ComparisonRecord) -> str:
-    ratio = tr("Not measured") if record.ratio is None else f"{number(record.ratio, 1)}×"
+    missing = tr("Together") if record.together else tr("Not measured")
+    ratio = missing if record.ratio is None else f"{number(record.ratio, 1)}×"
     return f"{ratio} · {short_verdict(record.verdict)}"
 
 

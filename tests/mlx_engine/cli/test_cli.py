@@ -282,39 +282,6 @@ class TestErrors:
             assert json.loads(shown.out) == {"error": "No such pair."}
 
 
-class TestCompare:
-    def test_speed_and_verdict_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["compare", "Hi"], ScriptedEngine) == 0
-        shown = capsys.readouterr().out
-        assert shown.count("Hello there.") == 2
-        assert "3.00× the tokens per second of plain decoding" in shown
-        assert "identical (2 tokens)" in shown
-
-    def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["compare", "Hi", "--json"], ScriptedEngine) == 0
-        report = json.loads(capsys.readouterr().out)
-        assert set(report) == {"plain", "dflash", "ratio", "identical", "first_difference"}
-        assert set(report["dflash"]) == {"text", "tokens", "reason", "stats"}
-        assert (report["ratio"], report["identical"], report["first_difference"]) == (3.0, True, None)
-
-    def test_a_difference_is_printed_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["compare", "Hi"], lambda: ScriptedEngine(parts_at=1)) == 0
-        assert "differ starting at token 2." in capsys.readouterr().out
-        assert main(["compare", "Hi", "--json"], lambda: ScriptedEngine(parts_at=1)) == 0
-        report = json.loads(capsys.readouterr().out)
-        assert (report["identical"], report["first_difference"], report["margin"], report["verdict"]) == (
-            False,
-            1,
-            0.5,
-            "different",
-        )
-
-    def test_ctrl_c_stops_the_comparison(self, capsys: pytest.CaptureFixture[str]) -> None:
-        engine = ScriptedEngine(pieces=(("answer", "Ctrl-C"), ("answer", "never")))
-        assert main(["compare", "Hi"], lambda: engine) == 130
-        assert "nothing to compare" in capsys.readouterr().err
-
-
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
     """A folder with an image, an empty file, and a text with the name of an image."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
+    ContestantEvent,
     ContestantResult,
     Finished,
     LoadProgress,
@@ -133,22 +134,24 @@ def compared(*replies, requests=(ASKED,), differences=(), on_endpoint=False, is_
     """The events of a comparison in which each run returns the next tokens, text, or failure."""
     left, measured = list(replies), list(differences)
 
-    def run(step):
-        if isinstance(step, LoadPair):
-            yield LoadProgress(1.0, EngineText("", ""))
-        elif isinstance(found := left.pop(0), Exception):
+    def generate(request):
+        if isinstance(found := left.pop(0), Exception):
             raise found
-        else:
-            is_text = isinstance(found, str)
-            yield Commit(found if is_text else "", "answer", () if is_text else found, ())
-            yield Finished("length", replace(STATS, tokens=3, decode_tok_s=float(len(left) + 1)))
+        end = Finished("length", replace(STATS, tokens=3, decode_tok_s=float(len(left) + 1)))
+        is_text = isinstance(found, str)
+        yield [Commit(found if is_text else "", "answer", () if is_text else found, ())]
+        yield [end]
 
     def measure(request, baseline, reply, at):
         return measured.pop(0) if measured else TextDifference(at)
 
     request = Compare(tuple(requests), **options)
     comparison = Comparison(request, threading.Event(), lambda: None, measure, is_loaded, on_endpoint)
-    return list(play(comparison.steps(), run))
+    return list(play(comparison.steps(), load, generate))
+
+
+def load(pair):
+    yield LoadProgress(1.0, EngineText("", ""))
 
 
 def test_a_difference_in_any_run_is_found():
@@ -181,11 +184,15 @@ def test_in_exact_mode_no_difference_is_a_tie():
 def test_a_cancel_during_the_pause_ends_the_comparison():
     cancel, seen = threading.Event(), []
     comparison = Comparison(Compare((GenerationRequest(prompt_tokens=(0,)),), pause_s=60.0), cancel)
-    for event in play(comparison.steps(), lambda step: iter((Finished("cancelled" if cancel.is_set() else "eos", STATS),))):
+
+    def generate(request):
+        yield [Finished("cancelled" if cancel.is_set() else "eos", STATS)]
+
+    for event in play(comparison.steps(), load, generate):
         seen.append(event)
-        if isinstance(event, Finished):
+        if isinstance(event, ContestantEvent):
             cancel.set()
-    assert [type(event) for event in seen] == [NextReply, Finished, NextReply, Finished] and seen[-1].reason == "cancelled"
+    assert [type(event) for event in seen] == [NextReply, ContestantEvent] * 2 and seen[-1].event.reason == "cancelled"
 
 
 def test_contestants_of_one_pair_take_turns_and_the_loaded_pair_comes_first():
@@ -215,3 +222,116 @@ def test_a_server_that_sends_no_tokens_is_compared_by_characters():
     here = Contestant("drafter", LoadPair()), Contestant("drafter")
     *_, outcome = compared(SAME, OTHER, on_endpoint=True, contestants=here)
     assert outcome.in_characters and outcome.results[1].difference is None, "tokens of other models aren't compared"
+
+
+# Contestants that reply at the same time
+
+THREE = with_drafters(Path("t"), (Path("a"),))
+
+
+def test_contestants_reply_in_turns_of_a_step_and_have_no_ratio():
+    *events, outcome = compared(SAME, SAME, SAME, OTHER, together=True, repeats=2)
+    plain, drafter = (one.contestant for one in outcome.results)
+    replies = [(type(event), event.contestant) for event in events if not isinstance(event, ContestantResult)]
+    first = [(NextReply, plain), (NextReply, drafter), *[(ContestantEvent, plain), (ContestantEvent, drafter)] * 2]
+    assert replies[:6] == first
+    assert replies[6:] == [(kind, {plain: drafter, drafter: plain}[one]) for kind, one in first], "the other one comes first"
+    assert [event.index for event in events if isinstance(event, NextReply)] == [0, 1, 2, 3]
+    assert outcome.together and outcome.fastest is None and outcome.ratio(outcome.results[1]) is None
+    assert outcome.results[1].verdict == "different" and all(one.tok_s for one in outcome.results)
+    *_, outcome = compared(SAME, SAME)
+    assert not outcome.together and outcome.fastest is not None and outcome.ratio(outcome.results[1]) is not None
+
+
+def outcome_of(script, requests, contestants, repeats, together):
+    """What a comparison finds, or its error, if replies depend on contestant, prompt, and number of earlier replies."""
+    counts = {}
+
+    def generate(request):
+        who = 0 if request.mode == "plain" else 1 if request.lookup_only else len(contestants) - 1
+        key = who, request.prompt_tokens[0]
+        counts[key] = counts.get(key, -1) + 1
+        replies = script[key]
+        if replies is None:
+            yield []
+            raise UserError("scripted", "{who} failed at {prompt}.", who=who, prompt=key[1])
+        found = replies[counts[key]]
+        for token in found:
+            yield [Commit("", "answer", (token,), ())]
+        yield [Finished("length", replace(STATS, tokens=len(found), decode_tok_s=1.0 + counts[key]))]
+
+    request = Compare(tuple(requests), contestants, repeats, together=together)
+    try:
+        *_, outcome = play(Comparison(request, threading.Event()).steps(), load, generate)
+    except UserError as error:
+        return str(error)
+    return replace(outcome, together=False)
+
+
+texts = st.lists(st.integers(0, 1), min_size=1, max_size=3).map(tuple)
+
+
+@given(st.data(), st.sampled_from([2, 3]), st.integers(1, 3), st.integers(1, 3))
+def test_replies_at_the_same_time_are_compared_like_those_one_after_the_other(data, count, prompts, repeats):
+    answers = st.none() | st.lists(texts, min_size=repeats, max_size=repeats)
+    script = {(who, at): data.draw(answers) for who in range(count) for at in range(prompts)}
+    requests = [GenerationRequest(prompt_tokens=(at,), seed=1) for at in range(prompts)]
+    contestants = THREE if count == 3 else (Contestant("plain"), Contestant("drafter"))
+    alone, together = (outcome_of(script, requests, contestants, repeats, one) for one in (False, True))
+    assert together == alone
+
+
+def test_a_reply_ends_when_the_only_other_one_fails():
+    closed = []
+
+    def generate(request):
+        yield [Commit("One", "answer", (1,), ())]
+        if request.mode == "dflash":
+            raise UserError("scripted", "No room.")
+        try:
+            while True:
+                yield []
+        finally:
+            closed.append(request.mode)
+
+    comparison = Comparison(Compare((ASKED,), together=True), threading.Event())
+    with pytest.raises(UserError, match="No room"):
+        list(play(comparison.steps(), load, generate))
+    assert closed == ["plain"]
+
+
+def test_a_prompt_that_the_baseline_cannot_answer_is_left_out_though_the_others_end_early():
+    requests = [GenerationRequest(prompt_tokens=(at,)) for at in range(2)]
+    failed = UserError("scripted", "Too long.")
+    *_, outcome = compared(failed, SAME, SAME, SAME, requests=requests, together=True)
+    assert [at for at, _ in outcome.left_out] == [0] and [len(one.replies) for one in outcome.results] == [1, 1]
+
+
+def test_a_cancel_ends_all_replies_without_a_result():
+    cancel, seen = threading.Event(), []
+
+    def generate(request):
+        while not cancel.is_set():
+            yield [Commit("One", "answer", (1,), ())]
+        yield [Finished("cancelled", STATS)]
+
+    for event in play(Comparison(Compare((ASKED,), together=True), cancel).steps(), load, generate):
+        seen.append(event)
+        if len(seen) == 9:
+            cancel.set()
+    ends = [one.event.reason for one in seen if isinstance(one, ContestantEvent) and isinstance(one.event, Finished)]
+    assert ends == ["cancelled"] * 2 and isinstance(seen[-1], ContestantEvent)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"on_endpoint": True}, "server_not_together"),
+        ({"on_endpoint": True, "contestants": (Contestant("drafter", LoadPair()), Contestant("drafter"))}, "server_not_together"),
+        ({"contestants": with_drafters(Path("t"), (Path("a"), Path("b")))}, "pairs_not_together"),
+    ],
+)
+def test_contestants_that_cannot_reply_at_the_same_time_are_refused(options, code):
+    with pytest.raises(UserError) as refused:
+        compared(together=True, **options)
+    assert refused.value.text.code == code

@@ -19,6 +19,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import (
     Commit,
     CompareResult,
+    ContestantEvent,
     ContestantResult,
     Event,
     Finished,
@@ -248,7 +249,7 @@ def test_a_cancel_ends_the_comparison_during_any_step(pairs: Pairs) -> None:
         request = replace(request, pause_s=60.0 if kind is Finished else 0.0)  # a cancel ends the pause
         for event in engine.run(request, cancel):
             seen.append(event)
-            if isinstance(event, kind):
+            if isinstance(event.event if isinstance(event, ContestantEvent) else event, kind):
                 cancel.set()
         assert not any(isinstance(event, CompareResult) for event in seen), kind
         engine = loaded(target, drafters[0])
@@ -289,16 +290,17 @@ def test_each_drafter_is_loaded_once_for_all_prompts(pairs: Pairs) -> None:
 
 def test_texts_that_differ_are_counted_and_the_worst_is_shown(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
     target, drafters = pairs
-    engine, generate = loaded(target, drafters[0]), Engine.generate
+    engine, steps = loaded(target, drafters[0]), Engine.steps
 
-    def altered(self: Engine, request: Any, cancel: Any = None) -> Iterator[Event]:
+    def other(event: Event) -> Event:
+        return replace(event, tokens=tuple((token + 1) % 64 for token in event.tokens)) if isinstance(event, Commit) else event
+
+    def altered(self: Engine, request: Any, *given: Any) -> Iterator[list[Event]]:
         """Answers the second prompt otherwise in rounds."""
-        for event in generate(self, request, cancel):
-            if isinstance(event, Commit) and request.mode == "dflash" and request.prompt_tokens == PROMPT[::-1]:
-                event = replace(event, tokens=tuple((token + 1) % 64 for token in event.tokens))
-            yield event
+        kept = request.mode == "plain" or request.prompt_tokens != PROMPT[::-1]
+        yield from ([event if kept else other(event) for event in events] for events in steps(self, request, *given))
 
-    monkeypatch.setattr(Engine, "generate", altered)
+    monkeypatch.setattr(Engine, "steps", altered)
     requests = tuple(tokens(prompt, max_tokens=6, seed=5, ignore_eos=True) for prompt in (PROMPT, PROMPT[::-1], PROMPT[2:]))
     *_, plain, _, drafted = results([*engine.run(Compare(requests, with_drafters(target, drafters[:1])))])
     assert (plain.identical, drafted.identical) == (3, 2) and drafted.difference is not None
@@ -443,7 +445,8 @@ class TestCommand:
         def events() -> Iterator[Event]:
             for index, kind in enumerate(("MTP", "DSpark")):
                 yield NextReply(Contestant("drafter", LoadPair()), index, 2, kind)
-                yield Commit("Once", "answer", (1,), ("target",), (("target", 4),))
+                text = Commit("Once", "answer", (1,), ("target",), (("target", 4),))
+                yield ContestantEvent(Contestant("drafter", LoadPair()), text)
             raise UserError("scripted", "The memory ran out.")
 
         with pytest.raises(UserError):

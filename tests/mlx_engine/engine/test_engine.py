@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompareResult, Finished, NextReply, PrefillProgress, Round
+from mlx_engine.contract.events import Commit, CompareResult, ContestantEvent, Finished, NextReply, PrefillProgress, Round
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -286,9 +286,9 @@ def test_a_cancelled_comparison_ends_without_a_verdict(tiny):
     seen = []
     for event in tiny.run(Compare((tokens(PROMPT, max_tokens=60),)), cancel):
         seen.append(event)
-        if isinstance(event, Commit):
+        if isinstance(event, ContestantEvent) and isinstance(event.event, Commit):
             cancel.set()
-    assert isinstance(seen[-1], Finished) and seen[-1].reason == "cancelled"
+    assert isinstance(seen[-1], ContestantEvent) and seen[-1].event.reason == "cancelled"
 
 
 def test_tokens_of_a_chat_are_counted_against_the_context(demo):

@@ -276,11 +276,12 @@ def test_grammars_of_replies_to_images_are_those_of_plain_decoding(engines: dict
         assert reply(engines[family], request).tokens == plain.tokens
 
 
-def test_a_comparison_with_images_has_no_difference(engines: dict[str, Engine]) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_a_comparison_with_images_has_no_difference(engines: dict[str, Engine], together: bool) -> None:
     engine = engines["qwen3_5"]
-    ended = [
-        event for event in engine.run(Compare((asked(SHOWN, max_tokens=8, reuse=False),))) if isinstance(event, ContestantResult)
-    ]
+    request = Compare((asked(SHOWN, max_tokens=8, reuse=False),), together=together)
+    ended = [event for event in engine.run(request) if isinstance(event, ContestantResult)]
+    assert [event.runs[0].has_shared_passes for event in ended] == [together] * 2
     assert [event.identical for event in ended] == [1, 1] and not any(event.difference for event in ended)
     whole, other = reply(engine, asked(SHOWN)), asked(SHOWN, reuse=False)
     changed = [*whole.tokens[:5], whole.tokens[5] + 1]

@@ -7,6 +7,7 @@ import pytest
 from mlx_engine.cli import generate
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import EngineClient, Run
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.bridge import to_iter
@@ -98,6 +99,9 @@ def test_both_modes_are_compared(remote: RemoteEngine) -> None:
         event for event in to_iter(remote, Compare((GenerationRequest(ASKED, max_tokens=24),))) if isinstance(event, CompareResult)
     ]
     assert [(one.verdict, one.runs[0].mode) for one in result.results] == [("identical", "plain"), ("identical", "dflash")]
+    with pytest.raises(UserError) as refused:
+        list(to_iter(remote, Compare((GenerationRequest(ASKED),), together=True)))
+    assert refused.value.text.code == "server_not_together"
 
 
 def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:

@@ -24,7 +24,7 @@ from app.storage.store import Store
 from app.views.compare.compare_side import CompareFigures
 from app.views.compare.compare_view import CompareDialog
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import CompareResult, CompletedReply, ContestantResult, NextReply, TextDifference
+from mlx_engine.contract.events import CompareResult, CompletedReply, ContestantEvent, ContestantResult, NextReply, TextDifference
 from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, LoadPair, Message, with_drafters
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.installed import auto_drafters
@@ -171,7 +171,8 @@ def test_each_reply_appears_in_the_row_of_its_drafter(begin: Start, folders: Pla
     table = CompareFigures(app.theme, comparison.rows)
     assert [row.name.text() for row in table.rows[2:]] == [model_name(drafter) for drafter in drafters]
     for at, contestant in enumerate((plain, lookup, second, first)):
-        for event in (NextReply(contestant, at, 4, f"Kind {at}" if at > 1 else ""), commit("One"), commit(" two")):
+        parts = [ContestantEvent(contestant, commit(text)) for text in ("One", " two")]
+        for event in (NextReply(contestant, at, 4, f"Kind {at}" if at > 1 else ""), *parts):
             comparison.accept(Delivery(event, float(at)))
         table.show_rows(comparison.rows)
     assert [row.name.text() for row in table.rows] == ["Plain", "Lookup", "Kind 3", "Kind 2"]
