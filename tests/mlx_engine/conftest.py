@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from pathlib import Path
 
 import mlx.core as mx
@@ -11,6 +12,13 @@ from mlx_lm.utils import load_model
 
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
+
+# Where the first thread that used MLX adds work to a CPU stream after an error, MLX raises the error, and may count the work as
+# running forever. With more than ten such counts, an evaluation waits without end (MLX 0.32). So another thread is the first here:
+# its errors are raised where results are awaited, as on a GPU.
+_first = threading.Thread(target=mx.synchronize)
+_first.start()
+_first.join()
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WINDOW = 20  # positions that a drafter sees which is made to slide
