@@ -24,6 +24,7 @@ from mlx_engine.contract.requests import GenerationRequest, Mode
 
 _MODES: tuple[Mode, Mode] = ("plain", "dflash")
 _WAKE_S = 0.5  # so that Ctrl-C interrupts a wait
+_ENOUGH_COMMITS = 8  # of a reply in the measured time: with fewer, when it began and ended decides its rate
 
 
 @dataclass
@@ -60,6 +61,7 @@ class StreamGroup:
         texts: all tokens of each reply.
         stats: statistics of each reply.
         together: most replies that were being written at the same time.
+        commits: fewest commits of a reply in this time.
     """
 
     counts: tuple[int, ...]
@@ -67,6 +69,7 @@ class StreamGroup:
     texts: tuple[tuple[int, ...], ...]
     stats: tuple[Stats, ...]
     together: int = 1
+    commits: int = _ENOUGH_COMMITS
 
 
 def play(
@@ -98,6 +101,7 @@ def play(
         tuple(tuple(each.tokens) for each in playing),
         tuple(each.end.stats for each in playing if isinstance(each.end, Finished)),
         max(sum(first <= at <= last for first, last in times) for at, _ in times),
+        min(sum(start < at <= end for at, _ in each.arrived) for each in playing),
     )
 
 
@@ -186,6 +190,7 @@ def summarize(measured: Measured) -> dict[str, Any]:
             "compared": len(pairs),
             "streams_per_pass": own / passes if passes else None,
             "rows_per_pass": rows / passes if passes else None,
+            "fewest_commits": min(group.commits for group in groups),
         }
     all_runs = next(iter(measured.values()))
     prompts = max(sum(len(group.texts) for group in run) for run in all_runs)
@@ -217,6 +222,9 @@ def table(report: dict[str, Any]) -> str:
             equal = f"{side['equal']} of {side['compared']}"
             title = f"{'DFlash' if mode == 'dflash' else mode}, {count}"
             lines.append(f"{title:14}{side['tok_s']:>8.0f}{side['each_tok_s']:>8.0f}{ratio:>8}{streams:>15}{rows:>12}{equal:>18}")
+    fewest = min(side["fewest_commits"] for sides in report["streams"].values() for side in sides.values())
+    if fewest < _ENOUGH_COMMITS:
+        lines.append(f"Too short: only {fewest} passes of a reply were measured. Use more --max-tokens for reliable rates.")
     return "\n".join(lines)
 
 

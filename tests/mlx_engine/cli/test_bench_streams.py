@@ -70,7 +70,7 @@ def test_only_the_time_in_which_all_replies_are_written_counts(count, data):
     places = [[at for at, name in enumerate(order) if name == each] for each in range(count)]
     start, end = max(mine[0] for mine in places), min(mine[-1] for mine in places)
     assert group.counts == tuple(sum(start < at <= end for at in mine) for mine in places)
-    assert group.seconds == max(end - start, 0)
+    assert group.seconds == max(end - start, 0) and group.commits == min(group.counts)
     assert group.together == max(sum(mine[0] <= at <= mine[-1] for mine in places) for at in range(len(order)))
     assert [len(text) for text in group.texts] == [len(mine) for mine in places]
 
@@ -88,6 +88,21 @@ def test_the_report_has_rates_ratios_and_equal_texts(capsys: pytest.CaptureFixtu
             assert side["each_tok_s"] * int(count) == pytest.approx(side["tok_s"])
     assert main(["bench", *options], Together) == 0
     assert "DFlash, 4" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("together")
+@pytest.mark.parametrize("length", [4, 60])
+def test_the_report_says_if_replies_are_too_short_to_measure(capsys: pytest.CaptureFixture[str], length: int) -> None:
+    def engine() -> Together:
+        return Together(pieces=(("answer", "a"),) * length)
+
+    options = ["bench", "--streams", "1,2", "--runs", "1"]
+    assert main([*options, "--json"], engine) == 0
+    found = json.loads(capsys.readouterr().out)["streams"]
+    fewest = min(side["fewest_commits"] for sides in found.values() for side in sides.values())
+    assert 0 < fewest < length and found["plain"]["1"]["fewest_commits"] == length - 1
+    assert main(options, engine) == 0
+    assert ("Too short: only" in capsys.readouterr().out) == (length == 4)
 
 
 @pytest.mark.usefixtures("together")
