@@ -19,8 +19,8 @@ from mlx_engine.calibration.kernel_trials import PairTrials, PassCheck, TrialRec
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, Event, WorkProgress
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
-from mlx_engine.contract.requests import Compare, GenerationRequest, Message
-from mlx_engine.decoding.costs import ASSUMED, LADDER
+from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, Message
+from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading.loaded_pair import LoadedPair, exact_operations
@@ -105,9 +105,16 @@ def select(
                     for width in _widths(operations, pair.info.block_size):
                         key = start, width, tuple(operations.kernels)
                         if key not in record.problems:
+                            if width > pair.info.block_size and not record.prompt:
+                                if must_stop(share=0.5):
+                                    return
+                                prompt = _prompt_to_copy(pair, compare, cancel)
+                                if cancel.is_set():
+                                    return
+                                record.prompt = prompt
                             if must_stop(share=0.5):
                                 return
-                            problem = _problem(pair, operations, width, compare, cancel)
+                            problem = _problem(pair, operations, width, record.prompt, compare, cancel)
                             if cancel.is_set():
                                 return
                             record.problems[key] = problem
@@ -122,23 +129,45 @@ def select(
 
 
 def _widths(operations: Operations, block: int) -> list[int]:
-    """Return the widest pass of each set of kernels that passes run."""
-    widest: dict[frozenset[str], int] = {}
-    for width in (*(width for width in LADDER if 1 < width < block), block):
-        widest[frozenset(name for name in operations.kernels if operations.kernel(name).at(width))] = width
-    return [width for kernels, width in widest.items() if kernels]
+    """Return the widest pass of each set of kernels, of those that drafts run, and of wider ones that copies run."""
+    widest: dict[tuple[bool, frozenset[str]], int] = {}
+    for width in sorted({*COPY_WIDTHS[1:], block}):
+        kernels = frozenset(name for name in operations.kernels if operations.kernel(name).at(width))
+        widest[width > block, kernels] = width
+    return [width for (_, kernels), width in widest.items() if kernels]
 
 
-def _problem(pair: LoadedPair, operations: Operations, width: int, compare: Runner, cancel: threading.Event) -> EngineText | None:
+def _prompt_to_copy(pair: LoadedPair, compare: Runner, cancel: threading.Event) -> tuple[int, ...]:
+    """Return a raw prompt that contains the reply to it: a question, a reply, and the question again."""
+    question = tuple(pair.tokenizer.encode(_QUESTION))
+    end = _end(compare(Compare((_request(prompt_tokens=question),), (Contestant("plain"),)), cancel))
+    replied = [token for reply in (end.results[0].replies if end else ()) for token in reply.tokens]
+    return (*question, *replied, *question)
+
+
+def _request(**options: Any) -> GenerationRequest:
+    return GenerationRequest(max_tokens=_TOKENS, ignore_eos=True, seed=1, **options)
+
+
+def _end(events: Iterator[Event]) -> CompareResult | None:
+    return next((event for event in events if isinstance(event, CompareResult)), None)
+
+
+def _problem(
+    pair: LoadedPair, operations: Operations, width: int, copied: tuple[int, ...], compare: Runner, cancel: threading.Event
+) -> EngineText | None:
     """Return why replies can't use these operations at this width, or None.
 
-    DFlash and plain decoding must give the same reply, within rounding.
+    DFlash and plain decoding must give the same reply, within rounding. Beyond a block, passes verify copies of a prompt.
     """
     pair.use(operations)
-    question = (Message("user", _QUESTION),)
-    request = GenerationRequest(question, max_tokens=_TOKENS, ignore_eos=True, seed=1, width=width)
-    end = next((event for event in compare(Compare((request,)), cancel) if isinstance(event, CompareResult)), None)
+    copies = width > pair.info.block_size
+    prompt: dict[str, Any] = {"prompt_tokens": copied} if copies else {"messages": (Message("user", _QUESTION),)}
+    request = _request(width=width, lookup_only=copies, **prompt)
+    end = _end(compare(Compare((request,)), cancel))
     if end is None or not all(result.runs for result in end.results):
+        return _NOT_COMPARED
+    if copies and not any(run.lookup_rounds for run in end.results[1].runs):
         return _NOT_COMPARED
     allowed = ("identical",) if pair.dtype == mx.float32 else ("identical", "tie")
     errors = [run.gpu_error for result in end.results for run in result.runs if run.gpu_error is not None]

@@ -64,12 +64,14 @@ class TrialRecord:
         turns: by depth.
         problems: why replies can't use the chosen kernels, or None, by context length, width, and names of the kernels.
         failed: checks of kernels that failed in replies, and aren't tested.
+        prompt: of replies that copy it, to compare kernels beyond the block.
     """
 
     checks: dict[tuple[str, int], PassCheck] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)
     problems: dict[tuple[int, int, Names], EngineText | None] = field(default_factory=dict)
     failed: Mapping[tuple[str, int], PassCheck] = field(default_factory=dict)
+    prompt: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.checks.update(self.failed)
@@ -77,7 +79,7 @@ class TrialRecord:
     @property
     def size(self) -> int:
         """Number of results, which a run that isn't complete must increase."""
-        return len(self.checks) + sum(map(len, self.turns.values())) + len(self.problems)
+        return len(self.checks) + sum(map(len, self.turns.values())) + len(self.problems) + bool(self.prompt)
 
 
 class PairTrials:

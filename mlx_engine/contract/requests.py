@@ -139,8 +139,8 @@ class GenerationRequest(Submitted):
         prompt_text: raw prompt, without a chat template.
         continue_from: answer of an unfinished reply to continue.
         continue_thinking: thinking of that reply.
-        lookup_only: whether only lookup proposes tokens, not the drafter. Then `width` is None.
-        width: rows per verify, 1 to the drafter's block size; None for automatic.
+        lookup_only: whether only lookup proposes tokens, not the drafter.
+        width: rows per verify, 1 to the drafter's block size, or up to 32 if `lookup_only`; None for automatic.
         seed: None draws a new one, which `Stats` reports.
         max_tokens: token limit of the reply.
         ignore_eos: whether to continue after an end token. A grammar of a schema or of tools still ends the reply.

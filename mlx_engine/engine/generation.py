@@ -12,16 +12,15 @@ import mlx.core as mx
 from mlx_engine.calibration import kernel_selection
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
-from mlx_engine.contract.limits import PREFILL_ROWS
+from mlx_engine.contract.limits import MAX_COPY_ROWS, PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.decoding.costs import COPY_WIDTHS
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.scheduler import PassesLost, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
+from mlx_engine.decoding.width import AutomaticWidth, FixedCopies, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
@@ -84,6 +83,7 @@ def generate_reply(
         except WorkCancelled:
             yield [Finished("cancelled", tally.stats())]
             return
+        clock.turns.scheduler.interrupt()
         length = len(prepared.prompt.tokens)
         images = pair.images.bytes(prepared.prompt.spans) if pair.images else 0
         if not room.fits(length, images):
@@ -138,12 +138,13 @@ def _stream(
 
     They are the prompt, and what a reply had written before an error of the GPU.
     """
-    request, prompt, clock = prepared.request, prepared.prompt.tokens, tally.clock
+    request, prompt = prepared.request, prepared.prompt.tokens
     written = tokens[len(prompt) :]
     drafts = tally.mode == "dflash"
+    copies = drafts and history.lookup and (request.lookup_only or not request.width)
     controller: WidthController = FixedWidth(1, None)
     if drafts and request.width:
-        controller = FixedWidth(request.width)
+        controller = FixedCopies(request.width) if request.lookup_only else FixedWidth(request.width)
     elif drafts:
         controller = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
     reads_context = request.reuse or (drafts and not request.lookup_only)  # for rounds or a later turn
@@ -160,8 +161,8 @@ def _stream(
         ends=prepared.ends,
         drafter=pair.drafter if reads_context else None,
         context=branch.context if reads_context else None,
-        copies=Lookup(tokens, _most_rows(request) - 1) if drafts and history.lookup and not request.width else None,
-        clock=clock,
+        copies=Lookup(tokens, _most_rows(pair, history, request) - 1) if copies else None,
+        clock=tally.clock,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
         opens=not written,
         foreground=request.foreground,
@@ -169,9 +170,11 @@ def _stream(
     )
 
 
-def _most_rows(request: GenerationRequest) -> int:
-    """Return the rows of the widest lookup round."""
-    return ROWS if request.exact else COPY_WIDTHS[-1]
+def _most_rows(pair: LoadedPair, history: PairHistory, request: GenerationRequest) -> int:
+    """Return the rows of the widest copy."""
+    if pair.dtype == mx.float32 and device.runs_beside_host():
+        return history.block  # wider passes would run other products, attention, and norms than rounds of drafts
+    return ROWS if request.exact else MAX_COPY_ROWS
 
 
 class _Reply:
@@ -262,6 +265,7 @@ class _Reply:
         if branch is None or not self._prepared.request.reuse or is_lost:
             return
         branch.tokens = self._all_keys()
+        self._turns.scheduler.interrupt()
         try:
             self._snapshots.put(branch)
         except (RuntimeError, ValueError, MemoryError) as error:
@@ -413,6 +417,7 @@ class _Reply:
             began = self._tally.clock()
             self._rows = ()  # the tower runs no kernels
             for _ in self._images.read_before(done, stops):
+                scheduler.interrupt()
                 yield []
                 self._check(stream)
             if len(self._tokens) == self._length:  # later attempts aren't part of the prompt's time

@@ -42,7 +42,7 @@ FOUND = KernelsSelected(
     (256,),
     saved=True,
 )
-RUNS = (stats("dflash"),)
+RUNS = (replace(stats("dflash"), lookup_rounds=1),)
 IDENTICAL = CompareResult(tuple(ContestantResult(contestant, runs=RUNS) for contestant in BOTH_MODES))
 
 
@@ -175,14 +175,42 @@ def test_kernels_with_which_the_texts_differ_are_off(demo, with_metal, monkeypat
     def differing(*given):
         for event in compared(*given):
             if isinstance(event, CompareResult):
-                plain, drafted = event.results
-                event = replace(event, results=(plain, replace(drafted, difference=TextDifference(3, tie=True))))
+                plain, *drafted = event.results
+                event = replace(
+                    event, results=(plain, *(replace(each, difference=TextDifference(3, tie=True)) for each in drafted))
+                )
             yield event
 
     monkeypatch.setattr(engine, "compare", differing)
     found = list(demo.run(SelectKernels()))[-1]  # in float32, a tie is not enough
     assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_exact"
     assert demo.pair.operations == PLAIN and kernel_selection.known(demo.pair) == found
+
+
+def test_kernels_that_are_wrong_only_in_passes_wider_than_a_block_are_off(demo, with_metal, monkeypatch) -> None:
+    """Copies and replies that share a pass run them."""
+
+    def verify(logits, *rest):
+        verdict = PLAIN.block_verify(logits, *rest)
+        return replace(verdict, choices=verdict.choices ^ 1) if logits.shape[0] > demo.pair.info.block_size else verdict
+
+    def with_kernels(kernels):
+        used = {name: numbers for name, numbers in kernels.items() if numbers}
+        return replace(PLAIN, block_verify=verify, rows={"block_verify": next(iter(used.values()))}) if used else PLAIN
+
+    monkeypatch.setattr(kernel_selection, "with_kernels", with_kernels)
+    found = list(demo.run(SelectKernels()))[-1]
+    assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_exact"
+    assert demo.pair.operations == PLAIN
+
+
+def test_kernels_of_wide_passes_are_off_if_nothing_was_copied(demo, with_metal) -> None:
+    def compare(request, cancel):
+        runs = (stats("dflash"),) if request.requests[0].lookup_only else RUNS
+        yield replace(IDENTICAL, results=(IDENTICAL.results[0], replace(IDENTICAL.results[1], runs=runs)))
+
+    found = select(demo.pair, compare)
+    assert not any(trial.used_at for trial in found.trials) and found.trials[0].why.code == "kernels_not_compared"
 
 
 @pytest.mark.parametrize(("message", "used"), [(HANG, []), (VICTIM, ["kv_injection"])])
