@@ -11,6 +11,8 @@ from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Messa
 
 PREFILL_ROWS = 512  # tokens per prefill pass: enough to be efficient, few enough to cancel quickly
 MAX_BLOCK_ROWS = 64  # tokens per block; longer passes are prefill, which can't be rewound
+MAX_SHARED_LOGITS = 1 << 23  # rows of a pass that replies share, times tokens of the vocabulary
+MAX_COPY_ROWS = 32  # tokens per pass over a copy of earlier text
 _MAX_TEMPERATURE = 100.0  # sampling is random at much lower temperatures
 _MAX_PENALTY = 100.0  # positive or negative
 _MAX_BIAS = 100.0  # positive or negative, as in OpenAI's API
@@ -189,10 +191,11 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
             raise UserError("number_out_of_range", template, name=name, value=value, least=least, most=most, note=note)
     if s.top_p == 0:
         raise UserError("top_p_zero", "Top-p is 0, which leaves no token to choose from. Use a number above 0 (1 is off).")
+    widest, of_drafter = (MAX_COPY_ROWS, "") if request.lookup_only else (block or math.inf, _WITH_DRAFTER if block else "")
     for name, whole, lowest, highest, note in (
         ("top-k", s.top_k, 0, math.inf, _ZERO_IS_OFF),
         ("token limit", request.max_tokens, 1, math.inf, ""),
-        ("width", 1 if request.width is None else request.width, 1, block or math.inf, _WITH_DRAFTER if block else ""),
+        ("width", 1 if request.width is None else request.width, 1, widest, of_drafter),
         ("seed", 0 if request.seed is None else request.seed, 0, (1 << 64) - 1, ""),
         ("number of log-probabilities", 0 if request.logprobs is None else request.logprobs, 0, MAX_LOGPROBS, ""),
     ):

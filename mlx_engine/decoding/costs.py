@@ -13,10 +13,11 @@ from math import exp, log, log2, sqrt
 from typing import NamedTuple
 
 from mlx_engine.contract.events import Source
+from mlx_engine.contract.limits import MAX_COPY_ROWS
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths; few, to limit the number of compiled shapes
 SHARED_ROWS = (12, 16, 24, 32)  # rows of passes to measure beyond the drafter's block: of shared passes and of copies
-COPY_WIDTHS = (*LADDER, 24, 32)  # automatic widths of lookup rounds, which no drafter's block limits
+COPY_WIDTHS = (*LADDER, 24, MAX_COPY_ROWS)  # automatic widths of lookup rounds, which no drafter's block limits
 _SCATTER = 0.08  # standard deviation of a pass's log time on a quiet machine
 _MAX_SCATTER = 2.0  # on a very busy machine
 _SCATTER_MEMORY = 16.0  # in passes
@@ -56,9 +57,13 @@ class PassLoad(NamedTuple):
     depth: int = 0
 
     @classmethod
-    def of(cls, kind: PassKind, depth: int) -> "PassLoad":
-        """Return the load of one stream with `depth` cached tokens."""
-        return cls(kind.width, kind.width if kind.proposer == "drafter" else 0, 1, depth)
+    def of(cls, kind: PassKind, depth: int, block: int = 0) -> "PassLoad":
+        """Return the load of one stream with `depth` cached tokens.
+
+        Args:
+            block: rows of each draft, if confidence narrows the pass afterwards; otherwise 0.
+        """
+        return cls(kind.width, (block or kind.width) if kind.proposer == "drafter" else 0, 1, depth)
 
     def plus(self, other: "PassLoad") -> "PassLoad":
         return PassLoad(*(a + b for a, b in zip(self, other, strict=True)))
@@ -146,15 +151,18 @@ def _at_rows(widths: tuple[int, ...], seconds: tuple[float, ...], rows: float) -
 class PassCosts:
     """A cost table for one pair and machine, corrected by observed passes.
 
-    Lookup rounds share the correction of drafter rounds with the same width, because the verify dominates both.
+    Lookup rounds share the correction of drafter rounds with the same width, because the verify dominates both. The first time of a
+    copy beyond the block isn't counted: that pass may compile kernels and allocate buffers, and after a slow one, no other follows,
+    as there are no trials of copies.
 
     Args:
         table: calibrated or assumed.
         block: the drafter's block size, which is its largest width.
+        drafts_blocks: whether each draft has a whole block; see `PassLoad.of`.
     """
 
-    def __init__(self, table: CostTable, block: int) -> None:
-        self.table = table
+    def __init__(self, table: CostTable, block: int, drafts_blocks: bool = False) -> None:
+        self.table, self.block = table, block if drafts_blocks else 0
         self.kinds = [PLAIN_STEP, *(PassKind("drafter", width) for width in LADDER if 1 < width <= block)]
         self._index = {kind.width: i for i, kind in enumerate(self.kinds)}
         self._caps = [_max_plain_steps(kind) for kind in self.kinds[1:]]
@@ -185,7 +193,7 @@ class PassCosts:
             others: what other streams bring to the pass.
         """
         if others.streams:
-            return self.shared_seconds(others.plus(PassLoad.of(kind, depth)))
+            return self.shared_seconds(others.plus(PassLoad.of(kind, depth, self.block)))
         plain = self._table(PLAIN_STEP, depth) * exp(self._mean[0])
         seconds = self._table(kind, depth) * exp(self._mean[self._index[kind.width]])
         return min(seconds, _max_plain_steps(kind) * plain)
@@ -219,7 +227,8 @@ class PassCosts:
         if k is None or seconds <= 0:
             return  # not on the ladder: the end of the reply cut the round short
         self.counts[kind] += times
-        self._correct(k, log(seconds / self._table(kind, depth)), times)
+        if k < len(self.kinds) or self.counts[kind] > times:
+            self._correct(k, log(seconds / self._table(kind, depth)), times)
 
     def record_shared(self, load: PassLoad, seconds: float) -> None:
         """Record the time of a pass that streams shared, in seconds."""

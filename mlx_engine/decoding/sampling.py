@@ -23,6 +23,17 @@ MIN_TEMPERATURE = 1e-5  # lower temperatures are greedy: float32 can't divide by
 # tests/benchmarks/proposals.py compares this proposal rule with others
 OPEN = log(0.15)  # log probability of a row's favorite below which the row is open
 COOLING = 0.5  # proposal temperature / sampling temperature in an open row
+_RESULTS = 12  # float32 results per logit that MLX holds for filters and noise, because it queues operations ahead
+
+
+def choice_bytes(logits: int, element: int) -> int:
+    """Return the bytes of so many logits, and of the choice of their tokens, without penalties.
+
+    Args:
+        logits: rows times tokens of the vocabulary.
+        element: bytes of a logit.
+    """
+    return logits * (element + _RESULTS * mx.float32.size)
 
 
 class Chooser(ProposalChooser):

@@ -91,6 +91,7 @@ class Scheduler:
     @contextmanager
     def prompt(self, urgency: Urgency) -> Iterator[None]:
         """Let prompts of low urgency wait during the block, which computes a prompt."""
+        self.interrupt()
         self._prompts[urgency] += 1
         try:
             yield
@@ -103,6 +104,7 @@ class Scheduler:
         A stream waits for one chunk only, whichever prompt it is of. Prompts of the same urgency take turns. Each wait has an end,
         whatever other prompts and replies do.
         """
+        self.interrupt()
         own = _Chunk(urgency, self._passes)
         self._chunks.append(own)
         passes, idle = self._passes, 0
@@ -115,7 +117,7 @@ class Scheduler:
         finally:
             self._chunks.remove(own)
         self._passes_at_chunk = self._passes
-        self._read_at = None
+        self.interrupt()
 
     def _admits(self, chunk: _Chunk) -> bool:
         """Return whether a chunk may be computed now."""
@@ -126,6 +128,10 @@ class Scheduler:
         if self._passes == self._passes_at_chunk or min(self._chunks, key=lambda each: each.urgency) is not chunk:
             return False
         return chunk.urgency == Urgency.FRONT or not self._has_front or self._front.affords_chunk
+
+    def interrupt(self) -> None:
+        """Don't time the pass in progress, because a turn also has other work, such as an image or a prompt's template."""
+        self._read_at = None
 
     @contextmanager
     def chunk(self) -> Iterator[None]:
@@ -175,7 +181,7 @@ class Scheduler:
         began, passes = self._clock(), self._passes
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         if all(each.can_plan for each in ready):
-            share_widths([(each.controller, each.caches.length, each.foreground) for each in ready])
+            share_widths([(each.controller, each.caches.length, each.foreground) for each in ready], target.shared_rows)
         with self._errors_of(ready):
             if not stream.unread:
                 self._read_at = began
@@ -202,7 +208,7 @@ class Scheduler:
             alone: whether no other reply runs before the next step.
         """
         self._passes += 1
-        self._read_at = None
+        self.interrupt()
         stream.controller.company = ALONE
         began = self._clock()
         queues = alone and not stream.opens
@@ -244,13 +250,13 @@ class Scheduler:
         parts, load = list[StreamRows](), PassLoad()
         for stream, rows in zip(streams, propose(streams), strict=True):
             assert rows is not None
-            if parts and target.most_rows and load.rows + rows.tokens.size > target.most_rows:
+            if parts and load.rows + rows.tokens.size > target.shared_rows:
                 break  # the others have a pass in a later turn
             parts.append(StreamRows(rows.tokens, stream.caches, rows.span))
             load = load.plus(rows.load(stream.caches.length))
         streams = streams[: len(parts)]
         if len(streams) == 1:
-            self._read_at = None
+            self.interrupt()
             run_pass(streams[0], target)
             return
         for stream in streams:

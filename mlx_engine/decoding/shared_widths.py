@@ -13,6 +13,7 @@ within 5% of both if calibrated, and within 10% of plain steps if not.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from mlx_engine.decoding.costs import PassKind, PassLoad
 from mlx_engine.decoding.width import ALONE, Company, WidthController
@@ -25,17 +26,19 @@ class Sharer:
     Attributes:
         depth: number of its cached tokens.
         offers: its possible passes by width, with the tokens that each should yield.
+        block: see `PassLoad.of`.
         chosen: index of its pass in `offers`.
     """
 
     depth: int
     offers: Sequence[tuple[PassKind, float]]
+    block: int = 0
     chosen: int = field(default=0, init=False)
 
     @property
     def load(self) -> PassLoad:
         """What the stream brings to the pass."""
-        return PassLoad.of(self.offers[self.chosen][0], self.depth)
+        return PassLoad.of(self.offers[self.chosen][0], self.depth, self.block)
 
     @property
     def tokens(self) -> float:
@@ -48,12 +51,13 @@ class Sharer:
         return (more - tokens) / (wider.width - kind.width)
 
 
-def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float]) -> tuple[PassLoad, float]:
+def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float], most: float = inf) -> tuple[PassLoad, float]:
     """Choose passes with which all streams yield many tokens per second; see above.
 
     Args:
         sharers: the streams, whose `chosen` is set.
         seconds: returns the time of a pass.
+        most: rows that drafts may not exceed, in the pass or before.
 
     Returns:
         What all streams bring, and the tokens that they should yield.
@@ -73,18 +77,19 @@ def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float]) 
         load, tokens = load.plus(sharer.load), tokens + sharer.tokens
         if sharer.chosen + 1 < len(sharer.offers):
             heappush(waiting, (-sharer.gain(), index))
-        if (found := tokens / seconds(load)) > rate:
+        if max(load.rows, load.drafted) <= most and (found := tokens / seconds(load)) > rate:
             best, rate, chosen = (load, tokens), found, [each.chosen for each in sharers]
     for sharer, own in zip(sharers, chosen, strict=True):
         sharer.chosen = own
     return best
 
 
-def share_widths(streams: Sequence[tuple[WidthController, int, bool]]) -> None:
+def share_widths(streams: Sequence[tuple[WidthController, int, bool]], most: float = inf) -> None:
     """Tell streams what the others bring to their pass, and how wide each should be.
 
     Args:
         streams: the controller of each, the number of its cached tokens, and whether it is as wide as alone.
+        most: largest number of rows of the pass.
     """
     controllers = [controller for controller, _, _ in streams]
     knows = next((each for each in controllers if each.shared_seconds(PassLoad(2, 0, 2)) is not None), None)
@@ -92,8 +97,8 @@ def share_widths(streams: Sequence[tuple[WidthController, int, bool]]) -> None:
         for controller in controllers:
             controller.company = ALONE
         return
-    sharers = [Sharer(depth, [each.usual(depth)] if fixed else each.offers()) for each, depth, fixed in streams]
-    load, tokens = share_rows(sharers, lambda load: knows.shared_seconds(load) or 0.0)
+    sharers = [Sharer(depth, [each.usual(depth)] if fixed else each.offers(), each.drafted) for each, depth, fixed in streams]
+    load, tokens = share_rows(sharers, lambda load: knows.shared_seconds(load) or 0.0, most)
     for (controller, _, fixed), sharer in zip(streams, sharers, strict=True):
         if not fixed:
             controller.company = Company(load.minus(sharer.load), tokens - sharer.tokens, sharer.offers[sharer.chosen][0])

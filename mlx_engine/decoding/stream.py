@@ -69,6 +69,7 @@ class Rows:
         match: length of the match that lookup's drafts continue.
         ahead: whether the previous pass was unread.
         shared: what all streams bring to the pass, if it has rows of others. Its time isn't that of this width.
+        drafted: rows of the block that a drafter drafted; 0 without one. Confidence or a grammar may have narrowed it.
     """
 
     tokens: mx.array
@@ -80,11 +81,11 @@ class Rows:
     match: int = 0
     ahead: bool = False
     shared: PassLoad | None = None
+    drafted: int = 0
 
     def load(self, depth: int) -> PassLoad:
         """Return what the stream brings to a pass after `depth` tokens."""
-        rows = self.tokens.size
-        return PassLoad(rows, rows if rows > 1 and self.choice.kind.proposer == "drafter" else 0, 1, depth)
+        return PassLoad(self.tokens.size, self.drafted, 1, depth)
 
     @property
     def can_wait(self) -> bool:
@@ -338,7 +339,7 @@ class Stream:
         match = offer.match if offer else 0
         if choice.kind.proposer == "lookup" and self.copies is not None:
             drafts = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
-            return self._block(choice, anchor, drafts, None, match)
+            return self._block(choice, anchor, drafts, None, match, 0)
         assert self.drafter is not None and self.context is not None
         if self.queue_ahead:
             return (yield from self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False))
@@ -351,13 +352,15 @@ class Stream:
             drafts = drafts[: min(choice.kind.width, rows) - 1]
         if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)
-        return self._block(choice, anchor, drafts, noise, match)
+        return self._block(choice, anchor, drafts, noise, match, rows)
 
-    def _block(self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, match: int) -> Rows:
-        """Return the rows of a round that is read before the next one begins."""
+    def _block(
+        self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, match: int, rows: int
+    ) -> Rows:
+        """Return the rows of a round that is read before the next one begins; `rows` is `Rows.drafted`."""
         drafts = self.penalties.usable(drafts)
         noise = None if noise is None else noise[: drafts.size + 1]
-        return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match)
+        return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match, drafted=rows)
 
     def _after(self, current: _Unread) -> Planning:
         """Choose and draft the rows after an unread pass; see `propose`."""
@@ -389,7 +392,7 @@ class Stream:
         following = (at.value + 1).astype(mx.uint32)
         noise = self.chooser.noise(following, rows, self.vocabulary)
         drafts = yield Block(self.context, anchor, rows, self.chooser, noise)
-        return Rows(mx.concatenate([anchor, drafts]), span, choice, drafts, following, noise, ahead=ahead)
+        return Rows(mx.concatenate([anchor, drafts]), span, choice, drafts, following, noise, ahead=ahead, drafted=rows)
 
     def _flush_backlog(self) -> None:
         """Inject the backlog into the drafter's context, outside the round's timing."""

@@ -13,7 +13,7 @@ outcomes: equal outcomes give equal choices. The model:
   they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import exp
 from statistics import median
 from typing import Protocol
@@ -55,27 +55,6 @@ TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being 
 
 
 @dataclass(frozen=True)
-class WidthChoice:
-    """The kind of the next pass."""
-
-    kind: PassKind
-    why: EngineText | None = None  # reason for a plain step
-    trial: bool = False  # made to measure its cost or acceptance
-
-
-@dataclass(frozen=True)
-class PassOutcome:
-    """The outcome of a pass. `seconds` is None if the time isn't representative."""
-
-    choice: WidthChoice
-    depth: int
-    seconds: float | None
-    tested: int = 0
-    accepted: int = 0
-    match: int = 0
-
-
-@dataclass(frozen=True)
 class Company:
     """What other streams bring to the next pass.
 
@@ -93,14 +72,46 @@ class Company:
 ALONE = Company()
 
 
+@dataclass(frozen=True)
+class WidthChoice:
+    """The kind of the next pass.
+
+    Attributes:
+        why: reason for a plain step.
+        trial: whether it is made to measure its cost or acceptance.
+        company: other streams in the pass.
+        pace: expected seconds per token of the best pass.
+    """
+
+    kind: PassKind
+    why: EngineText | None = None
+    trial: bool = False
+    company: Company = field(default=ALONE, compare=False)
+    pace: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True)
+class PassOutcome:
+    """The outcome of a pass. `seconds` is None if the time isn't representative."""
+
+    choice: WidthChoice
+    depth: int
+    seconds: float | None
+    tested: int = 0
+    accepted: int = 0
+    match: int = 0
+
+
 class WidthController(Protocol):
     """Chooses the kind of each pass of a reply.
 
     Attributes:
         company: other streams in the next pass.
+        drafted: rows of each draft, if confidence narrows the pass afterwards; otherwise 0.
     """
 
     company: Company = ALONE
+    drafted: int = 0
 
     def offers(self) -> list[tuple[PassKind, float]]:
         """Return a stream's possible passes in company, by width, and their tokens."""
@@ -159,23 +170,42 @@ class FixedWidth(WidthController):
     def record(self, outcome: PassOutcome) -> None: ...
 
 
+class FixedCopies(WidthController):
+    """A controller of lookup rounds with one width; plain steps if there is nothing to copy."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
+        width = min(self._width, offer.tokens + 1) if offer else 1
+        if width == 1:
+            return WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED if self._width == 1 else NOTHING_TO_COPY)
+        return WidthChoice(PassKind("lookup", width))
+
+    def offers(self) -> list[tuple[PassKind, float]]:
+        return [(PLAIN_STEP, 1.0)]
+
+    def record(self, outcome: PassOutcome) -> None: ...
+
+
 class PairHistory:
     """Costs and acceptance of a pair on this machine, kept in memory across replies.
 
     Args:
         block: the drafter's block size.
         table: calibrated costs, or assumed ones to be corrected.
+        confident: whether the drafter's confidence narrows rounds that aren't queued.
 
     Attributes:
         lookup: whether lookup may propose copies of prompt and reply.
         shift: correction of the drafter's confidence, in log-odds.
     """
 
-    def __init__(self, block: int, table: CostTable = ASSUMED) -> None:
+    def __init__(self, block: int, table: CostTable = ASSUMED, confident: bool = False) -> None:
         self.block = block
         self.lookup = True
         self.shift = 0.0
-        self.costs = PassCosts(table, block)
+        self.costs = PassCosts(table, block, confident and not table.queued)
         self._bands: dict[int, TemperatureBand] = {}
 
     def band(self, temperature: float) -> "TemperatureBand":
@@ -251,7 +281,7 @@ class AutomaticWidth(WidthController):
 
     def __init__(self, history: PairHistory, lookup_only: bool = False, temperature: float = 0.0) -> None:
         self._history, self._costs, self._band = history, history.costs, history.band(temperature)
-        self._block = history.block
+        self._block, self.drafted = history.block, history.costs.block
         self._confidence: list[float] = []  # chances of the latest drafts, by the drafter's confidence
         self._kinds = [] if lookup_only else [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
         self._parked = self._band.hopeless is not None  # whether plain decoding has taken over
@@ -268,6 +298,9 @@ class AutomaticWidth(WidthController):
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         """Return the pass with the most tokens per second, or an affordable trial."""
+        return replace(self._best(depth, offer), company=self.company, pace=self._pace)
+
+    def _best(self, depth: int, offer: Offer | None) -> WidthChoice:
         if self._trial_steps:
             self._trial_steps -= 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
@@ -307,22 +340,24 @@ class AutomaticWidth(WidthController):
         self._confidence = [1 / (1 + exp(-max(odds + self._history.shift, -50.0))) for odds in confidence]
         tokens = tokens_by_width(self._confidence)
         kinds = [kind for kind in self._kinds if kind.width <= len(tokens)]
-        gains = {kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth, self.company.load) / self._pace for kind in kinds}
+        gains = {
+            kind: tokens[kind.width - 1] - self._costs.seconds(kind, depth, choice.company.load) / choice.pace for kind in kinds
+        }
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
 
     def record(self, outcome: PassOutcome) -> None:
         """Update costs, acceptance, and trial budget with the outcome of a pass."""
-        kind, depth = outcome.choice.kind, outcome.depth
+        kind, depth, company = outcome.choice.kind, outcome.depth, outcome.choice.company
         if outcome.seconds is not None:
             self._record_time(outcome.choice, depth, outcome.seconds)
         self._began = True
-        plain, seconds = (self._costs.seconds(each, depth, self.company.load) for each in (PLAIN_STEP, kind))
-        share = _TRIAL_SHARE / (self.company.load.streams + 1)  # each stream of a pass records it
+        plain, seconds = (self._costs.seconds(each, depth, company.load) for each in (PLAIN_STEP, kind))
+        share = _TRIAL_SHARE / (company.load.streams + 1)  # each stream of a pass records it
         self._band.credit = min(self._band.credit + share * seconds / plain, _MAX_CREDIT)
         if outcome.choice.trial:
             if outcome.seconds is not None:
                 seconds = min(seconds, outcome.seconds)  # a single pass can take far longer because of other programs
-            loss = (seconds - (outcome.accepted + 1 + self.company.tokens) * self._pace) / plain
+            loss = (seconds - (outcome.accepted + 1 + company.tokens) * outcome.choice.pace) / plain
             self._band.credit -= max(loss + (_INTERRUPTION if self._parked else 0.0), _MIN_LOSS)
         if kind == PLAIN_STEP:
             self._steps_since_round += 1

@@ -38,6 +38,7 @@ from mlx_engine.contract.requests import (
     UnloadPair,
 )
 from mlx_engine.contract.urgency import Urgency
+from mlx_engine.decoding.sampling import choice_bytes
 from mlx_engine.decoding.scheduler import Scheduler
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
@@ -65,6 +66,7 @@ from mlx_engine.tuning.tuner import tune
 log = logging.getLogger(__name__)
 
 _CHECKING = EngineText.of("checking_files", "Checking files")
+_MOST_ROWS = 16 * limits.MAX_BLOCK_ROWS  # of replies that share a pass
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
 
 
@@ -326,6 +328,7 @@ class Engine:
         Raises:
             UserError: the chat is rejected, or so long that counting would take long.
         """
+        self._turns.scheduler.interrupt()
         limit = self.pair.info.context_limit
         tokenizer = self.pair.tokenizer
         sight = sight_of(self.pair, request.messages, cancel)
@@ -472,4 +475,5 @@ def _reply_memory(pair: LoadedPair) -> memory.ReplyMemory:
         workspace = fit.lines[-1].bytes or 0
         return fit.needed - workspace, workspace
 
-    return memory.ReplyMemory(needs, lambda: pair.held, machine.allocation_limit(facts))
+    shared = choice_bytes(min(pair.target.shared_rows, _MOST_ROWS) * pair.target.vocabulary, pair.dtype.size)
+    return memory.ReplyMemory(needs, lambda: pair.held, machine.allocation_limit(facts), shared)

@@ -109,10 +109,13 @@ class ReplyMemory:
         needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
         weights: returns the bytes that the pair holds for all replies.
         limit: bytes that can be allocated, or None if unknown.
+        shared: bytes of the largest pass that replies share.
     """
 
-    def __init__(self, needs: Callable[[int], tuple[int, int]], weights: Callable[[], int], limit: int | None) -> None:
-        self._needs, self._weights, self._limit = needs, weights, limit
+    def __init__(
+        self, needs: Callable[[int], tuple[int, int]], weights: Callable[[], int], limit: int | None, shared: int = 0
+    ) -> None:
+        self._needs, self._weights, self._limit, self._shared = needs, weights, limit, shared
         self._taken: dict[Hashable, tuple[int, int]] = {}
         self._waiting: list[_Waiting] = []
 
@@ -147,7 +150,8 @@ class ReplyMemory:
             return False
         caches, largest = self._needs(tokens)
         needed = [*self._taken.values(), (caches + images, largest)]
-        together = self._weights() + snapshots + sum(each for each, _ in needed) + max(each for _, each in needed)
+        pass_bytes = max(self._shared, *(each for _, each in needed))
+        together = self._weights() + snapshots + sum(each for each, _ in needed) + pass_bytes
         if self._taken and together > working_set():
             return False
         del self._waiting[0]

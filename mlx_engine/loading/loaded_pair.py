@@ -11,7 +11,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
-from mlx_engine.decoding.costs import CostTable
+from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.decoding.prefill import Pace, safe_rows
 from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
@@ -107,9 +107,9 @@ class LoadedPair:
 
     def use_costs(self, table: CostTable) -> None:
         """Use these costs to choose widths, starting with the next reply."""
-        self.history = PairHistory(self.info.block_size, table)
+        self.history = _history(self.drafter, self.info.block_size, table)
         if self.exact_history is not None:
-            self.exact_history = PairHistory(self.exact_history.block, table)
+            self.exact_history = _history(self.drafter, self.exact_history.block, table)
 
     @contextmanager
     def exactly(self) -> Iterator[PairHistory]:
@@ -131,7 +131,7 @@ class LoadedPair:
                 self.target.use(self.exact_operations)
                 if self.exact_history is None:
                     self._check_exact()
-                    self.exact_history = PairHistory(min(self.info.block_size, exact.ROWS), self.history.costs.table)
+                    self.exact_history = _history(self.drafter, min(self.info.block_size, exact.ROWS), self.history.costs.table)
                 self.running_exactly = self.exact_operations
             assert self.exact_history is not None
             yield self.exact_history
@@ -266,12 +266,16 @@ def load(
     folders = target_folder, drafter_folder
     on_gpu = device.runs_beside_host()
     exact_pace = Pace(safe_rows(source.weights.operations(1))) if on_gpu else Pace()
-    pace, history = replace(exact_pace, adapts=on_gpu), PairHistory(info.block_size)
+    pace, history = replace(exact_pace, adapts=on_gpu), _history(drafter, info.block_size)
     pair = LoadedPair(target, source.tokenizer, drafter, dtype, info, source.weights, source, history, folders, pace, exact_pace)
     if rules is not None:
         media_process.start()
         pair.images = ImageReader(target_folder, rules, dtype)
     yield pair
+
+
+def _history(drafter: Drafter | None, block: int, table: CostTable = ASSUMED) -> PairHistory:
+    return PairHistory(block, table, drafter is not None and drafter.config.confident)
 
 
 def _image_rules(folder: Path, config: dict) -> tuple[ImageRules | None, EngineText | None]:

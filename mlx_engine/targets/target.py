@@ -14,6 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
+from mlx_engine.contract.limits import MAX_SHARED_LOGITS
 from mlx_engine.hardware.device import DeviceSpan, runs_beside_host
 from mlx_engine.kernels import verify_matmul
 from mlx_engine.kernels.operations import PLAIN, Operations
@@ -197,6 +198,12 @@ class Target:
             logits = self._run(tokens, caches, span, images)
             features = mx.concatenate(outputs(), axis=-1).squeeze(0)
         return logits, features
+
+    @property
+    def shared_rows(self) -> int:
+        """Largest number of rows of a pass of several streams, by its memory and by what is row-exact."""
+        fitting = max(MAX_SHARED_LOGITS // self.vocabulary, 1)
+        return fitting if self.most_rows is None else min(fitting, self.most_rows)
 
     @property
     def packs(self) -> bool:

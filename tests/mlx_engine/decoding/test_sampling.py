@@ -6,7 +6,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import Sampling
-from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.sampling import Chooser, Penalties, choice_bytes
+from tests.examples import sampled
 from tests.mlx_engine.decoding.exact_law import boundaries, law, tempered
 
 # in steps of 1/4: ties are common, and other differences exceed rounding
@@ -58,6 +59,23 @@ def test_a_row_gives_the_same_choice_alone_and_in_a_block(block, sampling, seed)
     for at in range(len(block)):
         alone = np.array(chooser.scores(logits[at : at + 1], chooser.noise(3 + at, 1, 30)))
         assert np.array_equal(together[at], alone[0])
+
+
+@sampled(8, 40)
+@given(sampling=samplings, streams=st.integers(1, 4), seed=st.integers(0, 2**64 - 1))
+def test_choosing_tokens_needs_no_more_memory_than_reserved(sampling, streams, seed):
+    """With noise that exists already. On a CPU, whose noise isn't compiled, making it takes more."""
+    rows, vocabulary = 16, 20_000
+    chooser, drafts = Chooser(sampling, seed), mx.zeros((rows - 1,), mx.uint32)
+    logits = [mx.random.normal((rows, vocabulary)) for _ in range(streams)]
+    noise = [chooser.noise(9, rows, vocabulary) for _ in range(streams)]
+    mx.eval(logits, noise, drafts)
+    mx.clear_cache()
+    held = mx.get_active_memory() - sum(array.nbytes for array in (*logits, *noise))
+    mx.reset_peak_memory()
+    verdicts = [chooser.verify(logits.pop(), drafts, 9, noise.pop()) for _ in range(streams)]
+    mx.eval([(verdict.choices, verdict.count()) for verdict in verdicts])
+    assert mx.get_peak_memory() - held <= choice_bytes(streams * rows * vocabulary, 4)
 
 
 def test_filters_keep_the_expected_tokens():

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
-from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind, PassLoad
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.decoding.stream import Stream, run_pass
-from mlx_engine.decoding.width import FixedWidth
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.targets import rotating as windows
@@ -258,3 +258,59 @@ def continues(engine: Engine, played: Playing) -> None:
     logits = [engine.pair.target.forward(rows, held)[-1] for rows, held in ((rest, stream.caches), (rest[-1:], caches))]
     # The caches were filled in passes of other sizes, whose float32 sums differ by rounding.
     np.testing.assert_allclose(*(np.array(each) for each in logits), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("pair", ["tiny", "dspark"])
+def test_the_load_of_a_shared_pass_has_all_rows_that_were_drafted_for_it(pair, request):
+    """A drafter whose confidence narrows rounds has drafted a whole block for each."""
+    engine = request.getfixturevalue(pair)
+    history = PairHistory(engine.pair.info.block_size, confident=engine.pair.drafter.config.confident)
+    loads, drafted, draft = list[PassLoad](), list[int](), engine.pair.drafter.propose_packed
+
+    class Watched(AutomaticWidth):
+        def record_shared(self, load: PassLoad, seconds: float) -> None:
+            loads.append(load)
+
+    def watched(blocks: Any) -> Any:
+        drafted.append(sum(block.rows for block in blocks))
+        return draft(blocks)
+
+    scheduler, playing = Scheduler(), []
+    for at in range(3):
+        stream = prefilled(engine.pair, (9, 8 + at, 7), Watched(history), 40)
+        playing.append(decode(stream, engine.pair.target, scheduler, lambda: False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.pair.drafter, "propose_packed", watched)
+        for _ in range(8):
+            for each in playing:
+                next(each)
+    for each in playing:
+        each.close()
+    found = [load.drafted for load in loads if load.drafted]
+    assert found and found == drafted[: len(found)]
+
+
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@sampled(3, 40)
+@given(specs=st.lists(SPECS, min_size=2, max_size=6), most=st.integers(1, 20), order=st.integers(0, 1 << 30))
+def test_shared_passes_have_limited_logits(pair, request, specs, most, order):
+    """Streams whose rows don't fit have their pass in a later turn."""
+    engine, draw, made, forward = request.getfixturevalue(pair), random.Random(order), list[list[int]](), Target.forward_packed
+    specs = [replace(spec, schema=None, stop=None) for spec in specs]
+    texts = [said(engine, plain(spec).stream(engine)) for spec in specs]
+
+    def watched(target: Target, streams: list, tapped: bool) -> Any:
+        made.append([each.tokens.size for each in streams])
+        return forward(target, streams, tapped)
+
+    scheduler, playing = Scheduler(), list[Playing]()
+    for spec, text in zip(specs, texts, strict=True):
+        stream = spec.stream(engine, text)
+        playing.append(Playing(spec, stream, decode(stream, engine.pair.target, scheduler, lambda: False)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mlx_engine.targets.target.MAX_SHARED_LOGITS", most * engine.pair.target.vocabulary)
+        patch.setattr(Target, "forward_packed", watched)
+        while going := [each for each in playing if not each.ended]:
+            draw.choice(going).turn()
+    assert all(sum(rows) <= most for rows in made)
+    assert [each.said for each in playing] == [text[: len(each.said)] for text, each in zip(texts, playing, strict=True)]

@@ -1,6 +1,7 @@
 """Widths of streams that share passes, on simulated machines: never slower than turns or plain passes."""
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from mlx_engine.decoding.acceptance import tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
 from mlx_engine.decoding.shared_widths import Sharer, share_rows, share_widths
-from mlx_engine.decoding.width import ALONE, AutomaticWidth, FixedWidth, PairHistory, PassOutcome
+from mlx_engine.decoding.width import ALONE, AutomaticWidth, Company, FixedWidth, PairHistory, PassOutcome
 from tests.benchmarks.simulation import MACHINES
 from tests.examples import sampled
 from tests.mlx_engine.calibration.simulated_mac import CHIPS, Chip
@@ -214,3 +215,43 @@ def test_a_reply_that_a_user_waits_for_is_as_wide_as_alone():
     share_widths([(each, 100, each is three[0]) for each in three])
     assert three[0].choose(100).kind == alone.kind and three[1].choose(100).kind.width < alone.kind.width
     assert three[1].company.load.rows >= alone.kind.width
+
+
+@given(chances=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=8))
+def test_drafts_of_whole_blocks_are_expected_if_confidence_narrows_rounds(chances):
+    controllers = [AutomaticWidth(PairHistory(BLOCK, DEMO, confident=True)) for _ in chances]
+    share_widths([(each, 100, False) for each in controllers])
+    for controller in controllers:
+        company = controller.company
+        assert company.own is not None and company.load.drafted % BLOCK == 0
+        both = company.load.plus(PassLoad.of(company.own, 100, BLOCK))
+        costs = PassCosts(DEMO, BLOCK, drafts_blocks=True)
+        assert costs.seconds(company.own, 100, company.load) == costs.shared_seconds(both)
+
+
+@given(trial=st.booleans(), accepted=st.integers(0, 3), others=st.integers(1, 40), tokens=st.floats(0.5, 9.0))
+def test_a_pass_is_judged_by_the_company_that_it_had(trial, accepted, others, tokens):
+    """It may be read after the company of the next one is known."""
+    company, credits = Company(PassLoad(others, others, 1, 100), tokens, PassKind("drafter", 4)), []
+    for later in (company, ALONE):
+        history = PairHistory(BLOCK, DEMO)
+        controller = AutomaticWidth(history)
+        controller.company = company
+        choice = replace(controller.choose(100), trial=trial)
+        controller.company = later
+        controller.choose(100)
+        controller.record(PassOutcome(choice, 100, None, min(accepted + 1, 3), accepted))
+        credits.append(history.band(0.0).credit)
+    assert credits[0] == credits[1]
+
+
+@pytest.mark.parametrize("confident", [False, True])
+@given(most=st.integers(8, 200), count=st.integers(2, 8))
+def test_no_more_rows_are_planned_or_drafted_than_fit_into_a_pass(confident, most, count):
+    flat = CostTable((0,), (2, 32), (1.0,), ((1.0, 1.0),), ((0.1, 0.1),))
+    controllers = [AutomaticWidth(PairHistory(BLOCK, flat, confident)) for _ in range(count)]
+    share_widths([(each, 100, False) for each in controllers], most)
+    company = controllers[0].company
+    assert company.own is not None
+    load = company.load.plus(PassLoad.of(company.own, 100, controllers[0].drafted))
+    assert max(load.rows, load.drafted) <= most

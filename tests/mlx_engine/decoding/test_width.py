@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from statistics import mean
@@ -102,13 +103,9 @@ class TestPassCosts:
 class TestConfidence:
     """Widths of a drafter that estimates the acceptance of its drafts."""
 
-    def controller(self) -> AutomaticWidth:
-        made = AutomaticWidth(PairHistory(8, TABLE))
-        made.choose(100)
-        return made
-
     def test_the_width_follows_the_drafts(self):
-        controller, choice = self.controller(), WidthChoice(PassKind("drafter", 4))
+        controller = AutomaticWidth(PairHistory(8, TABLE))
+        choice = controller.choose(100)
         assert controller.fit(choice, 100, [9.0] * 7).kind.width == 8
         assert controller.fit(choice, 100, [-9.0] * 7).kind.width == 2
         assert controller.fit(choice, 100, [9.0, 9.0, 9.0, -9.0, 9.0, 9.0, 9.0]).kind.width == 4
@@ -116,9 +113,9 @@ class TestConfidence:
 
     @pytest.mark.parametrize(("odds", "accepted"), [(3.0, 0), (-3.0, 7)])
     def test_wrong_confidence_is_corrected(self, odds, accepted):
-        controller = self.controller()
+        controller = AutomaticWidth(PairHistory(8, TABLE))
         for _ in range(300):
-            choice = controller.fit(WidthChoice(PassKind("drafter", 8)), 100, [odds] * 7)
+            choice = controller.fit(replace(controller.choose(100), kind=PassKind("drafter", 8), trial=False), 100, [odds] * 7)
             width = choice.kind.width
             controller.record(PassOutcome(choice, 100, None, min(accepted + 1, width - 1), min(accepted, width - 1)))
         assert (width == 8) == (accepted == 7)
@@ -326,6 +323,17 @@ class TestAutomaticWidth:
                 costs.record(kind, 100, slow)
             assert costs.seconds(kind, 100) == pytest.approx(slow, rel=0.1)
             costs = PassCosts(TABLE, 8)
+
+    @pytest.mark.parametrize("table", [TABLE, ASSUMED])
+    @given(width=st.sampled_from([width for width in COPY_WIDTHS if width > 8]), slow=st.floats(2.0, 1000.0))
+    def test_a_slow_first_copy_beyond_the_block_costs_nothing_later(self, table, width, slow):
+        """It compiles kernels. A copy that seems dear isn't made again, so that its cost would never be corrected."""
+        costs, kind = PassCosts(table, 8), PassKind("lookup", width)
+        known = costs.seconds(kind, 100)
+        costs.record(kind, 100, slow * known)
+        assert costs.seconds(kind, 100) == known
+        costs.record(kind, 100, slow * known)
+        assert costs.seconds(kind, 100) > known
 
     def test_a_short_match_is_not_copied(self):
         controller = AutomaticWidth(PairHistory(16, TABLE))

@@ -15,17 +15,21 @@ from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
 from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling, ToolCall, ToolSpec
 from mlx_engine.contract.whole_replies import fold
+from mlx_engine.decoding.costs import PassCosts
 from mlx_engine.decoding.turns import ReplyClock
+from mlx_engine.engine import generation
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.engine.local_comparison import difference
+from mlx_engine.formats import chat_prompt
 from mlx_engine.hardware.memory import ReplyMemory
 from mlx_engine.loading import image_reader
+from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.vision import tower_weights
 from mlx_engine.vision.spans import ImageSpan
 from mlx_engine.vision.tower import Tower
-from tests.mlx_engine.asking import failure, reply
+from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.engine.failing_kernels import VICTIM
 from tests.mlx_engine.engine.seeing import FAMILIES, VISION, asked, described, message, picture, seeing
@@ -248,6 +252,45 @@ def test_after_an_error_of_the_gpu_the_images_are_computed_again(engines: dict[s
         got = reply(engine, request)
     assert failed and got.tokens == expected.tokens and got.stats.gpu_error
     assert reader.computed - computed == (1 if at == "tower" else 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [(image_reader, "load_tower"), (generation, "prepare"), (Snapshots, "take"), (Snapshots, "put"), (chat_prompt, "template")],
+    ids=["tower", "prompt", "copies", "kept", "count"],
+)
+def test_other_work_is_not_part_of_the_time_of_a_shared_pass(
+    engines: dict[str, Engine], monkeypatch: pytest.MonkeyPatch, part: Any, name: str
+) -> None:
+    engine, ticks, times, late = engines["gemma4_causal"], count(), list[float](), list[float]()
+    engine.free_memory()
+    monkeypatch.setattr(engine.pair.history, "lookup", False)  # plain steps, which are queued
+    texts = [tokens((9, 8 + at, 7), lookup_only=True, max_tokens=300, ignore_eos=True) for at in range(2)]
+    running = [engine.steps(each) for each in texts]
+    real = getattr(part, name)
+
+    def slow(*given: Any, **options: Any) -> Any:
+        late.append(1e6)
+        return real(*given, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine._turns.scheduler, "_clock", lambda: next(ticks) + sum(late))
+        patch.setattr(PassCosts, "record_shared", lambda costs, load, seconds: times.append(seconds))
+        while len(times) < 8:
+            for each in running:
+                next(each)
+        patch.setattr(part, name, slow)
+        for at in range(4):  # between other turns
+            next(running[at % 2])
+            if part is chat_prompt:
+                engine.count_tokens(CountTokens((Message("user", "Hi"),)))
+            else:
+                running.append(engine.steps(asked(SHOWN, max_tokens=1)))
+                next(running[-1])
+        for _ in range(60):
+            for each in running:
+                next(each, None)
+    assert late and max(times) < 1e6
 
 
 def test_images_that_are_computed_again_after_the_first_token_take_no_time_of_the_prompt(engines: dict[str, Engine]) -> None:

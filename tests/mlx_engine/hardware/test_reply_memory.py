@@ -69,3 +69,12 @@ def test_only_replies_that_come_first_keep_others_waiting() -> None:
         room.release("agent")
         room.release("running")
         assert room.take("title", 9, 0, urgency=Urgency.LOW) and not room.is_awaited(Urgency.LOW)
+
+
+def test_replies_next_to_each_other_need_memory_for_the_passes_that_they_share() -> None:
+    room = memory.ReplyMemory(lambda tokens: (tokens, 1), lambda: 0, None, shared=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "working_set", lambda: LIMIT)
+        assert room.take("alone", 9, 0)
+        room.release("alone")
+        assert room.take("one", 2, 0) and room.take("two", 3, 0) and not room.take("three", 1, 0)
