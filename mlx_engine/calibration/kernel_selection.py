@@ -129,7 +129,7 @@ def select(
 
 
 def _widths(operations: Operations, block: int) -> list[int]:
-    """Return the widest pass of each set of kernels, of those that drafts run, and of wider ones that copies run."""
+    """Return the widest draft, and the widest longer copy, of each set of kernels."""
     widest: dict[tuple[bool, frozenset[str]], int] = {}
     for width in sorted({*COPY_WIDTHS[1:], block}):
         kernels = frozenset(name for name in operations.kernels if operations.kernel(name).at(width))
@@ -138,7 +138,7 @@ def _widths(operations: Operations, block: int) -> list[int]:
 
 
 def _prompt_to_copy(pair: LoadedPair, compare: Runner, cancel: threading.Event) -> tuple[int, ...]:
-    """Return a raw prompt that contains the reply to it: a question, a reply, and the question again."""
+    """Return a raw prompt: a question, the reply to it, and the question again."""
     question = tuple(pair.tokenizer.encode(_QUESTION))
     end = _end(compare(Compare((_request(prompt_tokens=question),), (Contestant("plain"),)), cancel))
     replied = [token for reply in (end.results[0].replies if end else ()) for token in reply.tokens]

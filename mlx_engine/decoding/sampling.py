@@ -27,7 +27,7 @@ _RESULTS = 12  # float32 results per logit that MLX holds for filters and noise,
 
 
 def choice_bytes(logits: int, element: int) -> int:
-    """Return the bytes of so many logits, and of the choice of their tokens, without penalties.
+    """Return the bytes of logits, and of the choice of tokens without penalties.
 
     Args:
         logits: rows times tokens of the vocabulary.

@@ -130,7 +130,7 @@ class Scheduler:
         return chunk.urgency == Urgency.FRONT or not self._has_front or self._front.affords_chunk
 
     def interrupt(self) -> None:
-        """Don't time the pass in progress, because a turn also has other work, such as an image or a prompt's template."""
+        """Don't time the pass in progress, because other work runs, such as an image."""
         self._read_at = None
 
     @contextmanager

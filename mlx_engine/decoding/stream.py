@@ -357,7 +357,7 @@ class Stream:
     def _block(
         self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, match: int, rows: int
     ) -> Rows:
-        """Return the rows of a round that is read before the next one begins; `rows` is `Rows.drafted`."""
+        """Return a round that is read before the next one; `rows` is `Rows.drafted`."""
         drafts = self.penalties.usable(drafts)
         noise = None if noise is None else noise[: drafts.size + 1]
         return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match, drafted=rows)

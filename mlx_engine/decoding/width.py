@@ -171,7 +171,7 @@ class FixedWidth(WidthController):
 
 
 class FixedCopies(WidthController):
-    """A controller of lookup rounds with one width; plain steps if there is nothing to copy."""
+    """A controller of copies with one width; plain steps if there is none."""
 
     def __init__(self, width: int) -> None:
         self._width = width

@@ -201,7 +201,7 @@ class Target:
 
     @property
     def shared_rows(self) -> int:
-        """Largest number of rows of a pass of several streams, by its memory and by what is row-exact."""
+        """Most rows of a pass of several streams, by memory and by what is row-exact."""
         fitting = max(MAX_SHARED_LOGITS // self.vocabulary, 1)
         return fitting if self.most_rows is None else min(fitting, self.most_rows)
 

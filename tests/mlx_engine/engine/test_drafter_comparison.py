@@ -4,9 +4,8 @@ import json
 import shutil
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +26,18 @@ from mlx_engine.contract.events import (
     LoadProgress,
     NextReply,
     PairInfo,
-    Round,
 )
 from mlx_engine.contract.requests import Compare, Contestant, LoadPair, Message, with_drafters
-from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding.stream import Step
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
-from mlx_engine.drafters.lookup import Offer
 from mlx_engine.engine import engine as engine_module
-from mlx_engine.engine import generation, local_comparison
+from mlx_engine.engine import local_comparison
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.tally import Tally
-from mlx_engine.hardware import device
 from mlx_engine.models.library.installed import auto_drafters, installed_drafters
 from mlx_engine.models.library.library import add_folder
 from mlx_engine.models.library.speeds import MeasuredSpeeds, record_speeds, speed_key
-from tests.mlx_engine.asking import events, failure, reply, tokens
+from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.models.test_speeds import stats
 from tests.mlx_engine.tiny_families import save, save_drafter, save_mtp
@@ -355,42 +350,6 @@ def test_a_lookup_reply_uses_no_drafts(pairs: Pairs) -> None:
     again = reply(engine, tokens(prompt, max_tokens=60, lookup_only=True, ignore_eos=True, reuse=True))
     drafted = reply(engine, tokens(prompt, max_tokens=60, ignore_eos=True, reuse=True))
     assert again.tokens == drafted.tokens == plain.tokens
-
-
-class AlwaysCopying:
-    """Has something to copy at every token."""
-
-    def __init__(self, tokens: Sequence[int], most: int) -> None:
-        self._most = most
-
-    def add(self, tokens: Sequence[int]) -> None: ...
-
-    def offer(self) -> Offer:
-        return Offer(self._most, 3)
-
-    def propose(self, count: int) -> list[int]:
-        return [5] * count
-
-
-@pytest.mark.parametrize("on_gpu", [False, True])
-def test_copies_can_have_a_fixed_width(pairs: Pairs, monkeypatch: pytest.MonkeyPatch, on_gpu: bool) -> None:
-    """Also beyond the drafter's block, but not in float32 on a GPU, and without a context of the drafter."""
-    engine = loaded(pairs[0], pairs[1][0])
-    plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40, ignore_eos=True)).tokens
-    monkeypatch.setattr(generation, "Lookup", AlwaysCopying)
-    monkeypatch.setattr(device, "runs_beside_host", lambda: on_gpu)
-    for width, reuse in product((1, 2, 7, 32), (False, True)):
-        request = tokens(PROMPT, lookup_only=True, width=width, max_tokens=40, ignore_eos=True, reuse=reuse)
-        seen = events(engine, request)
-        rounds = [event for event in seen if isinstance(event, Round)]
-        assert {each.proposer for each in rounds} <= {"lookup"} and fold(seen).tokens == plain
-        assert max([1, *(each.width for each in rounds)]) == (min(width, engine.pair.info.block_size) if on_gpu else width)
-
-
-@pytest.mark.parametrize("width", [0, 33])
-def test_a_width_that_no_copy_has_is_refused(pairs: Pairs, width: int) -> None:
-    engine = loaded(pairs[0], pairs[1][0])
-    assert "from 1 to 32." in failure(engine, tokens(PROMPT, lookup_only=True, width=width))
 
 
 class TestCommand:
