@@ -67,6 +67,9 @@ LOCAL_ONLY = {
         "test_with_engine.py::test_comparing_with_the_real_engine_ends_with_a_verdict",
     ),
     "a server's replies are compared one after the other": ("views/compare/test_compared_together.py",),
+    "the server's pair can't see images, whatever the window's can": (
+        "views/compare/test_compare.py::test_files_of_the_prompt_are_shown_with_what_is_not_read_of_them",
+    ),
     "this computer isn't measured": ("views/machine/test_this_mac.py",),
     "a server's GPU errors and kernels aren't shown here": (
         "test_reply_runner.py::test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_off",

@@ -67,7 +67,7 @@ def test_both_modes_reply_at_the_same_time_and_no_ratio_is_shown(begin: Start) -
 
 
 def test_the_record_keeps_that_speeds_cannot_be_compared(begin: Start) -> None:
-    app = begin(ScriptedEngine([shared("Yes.", "plain"), shared("Not so."), *[answer("Hi there.")] * 2]))
+    app = begin(ScriptedEngine([shared("Yes indeed.", "plain"), shared("Not so at all."), *[answer("Hi there.")] * 2]))
     dialog = opened(app)
     dialog.run_button.click()
     app.until(lambda: not app.activity.busy)
