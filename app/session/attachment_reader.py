@@ -70,6 +70,7 @@ class AttachmentReader(QObject):
         self._drawer.changed.connect(self._report)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}  # of `files`
+        self._counted_by = object()  # stands for the pair that counts
         self._readings: list[Reading] = []  # for all messages, in order per message
         self._refusals: list[tuple[int, str]] = []  # places of files attached together, and why not
 
@@ -145,16 +146,16 @@ class AttachmentReader(QObject):
         self._report()
 
     def remove(self, one: Attachment) -> None:
-        if one in self.files:
-            self.files.remove(one)
+        if (now := self.current(one)) is not None:
+            self.files.remove(now)
             self._draw_pages()
             self._report()
 
     def move(self, one: Attachment, place: int) -> None:
         """Move a file to another place in the message, counted from 0."""
-        if one in self.files:
-            self.files.remove(one)
-            self.files.insert(place, one)
+        if (now := self.current(one)) is not None:
+            self.files.remove(now)
+            self.files.insert(place, now)
             self._report()
 
     def current(self, one: Attachment) -> Attachment | None:
@@ -180,6 +181,7 @@ class AttachmentReader(QObject):
     def count_all(self) -> None:
         """Count all tokens again, because another pair may have another tokenizer."""
         self.counts.clear()
+        self._counted_by = object()
         self._draw_again()
 
     def _draw_again(self) -> None:
@@ -250,10 +252,10 @@ class AttachmentReader(QObject):
     def _count(self, one: Attachment) -> None:
         if self._can_count() and one not in self.counts:
             request = CountTokens((message_of("", (one,), self._can_see()),), estimate=True)
-            self._engine.submit(request, partial(self._counted, one))
+            self._engine.submit(request, partial(self._counted, one, self._counted_by))
 
-    def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:
+    def _counted(self, one: Attachment, counted_by: object, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if isinstance(delivery.event, TokenCount) and one in self.files:
+            if isinstance(delivery.event, TokenCount) and one in self.files and counted_by is self._counted_by:
                 self.counts[one] = delivery.event
                 self._report()

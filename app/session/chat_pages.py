@@ -31,8 +31,15 @@ class ChatPages(QObject):
         if chat is not self._chat:
             self._drawer.draw(())
             self._chat = chat
+        self._drawer.draw(self._files(chat))
+
+    def lacking(self, chat: Chat) -> bool:
+        """Whether pages of a chat's shown branch would be drawn."""
+        return any(map(self._drawer.can_draw, self._files(chat)))
+
+    def _files(self, chat: Chat) -> list[Attachment]:
         asked = [turn.asked for turn in chat.turns if turn.asked is not None] if self._loader.can_see else []
-        self._drawer.draw(file for node in asked for file in node.attachments)
+        return [file for node in asked for file in node.attachments]
 
     def stop(self) -> None:
         """Stop drawing. The pages are drawn when they are needed again."""

@@ -10,14 +10,16 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_pages import ChatPages
-from app.session.notice import Notice, Notices
+from app.session.context_use import NextPrompt
+from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
+from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment, Unread, unread, unread_images
-from app.storage.chat_tree import Chat, Node, Turn
+from app.storage.chat_tree import Chat, Node, Turn, messages_to
 from app.storage.settings import ChatSettings, Preset
-from app.text.language import tr
+from app.text.language import sentences, tr
 from app.text.plain_text import clean
 from mlx_engine.contract.requests import Mode, Sampling, ToolSpec
 from mlx_engine.mcp.tool import Tool
@@ -78,6 +80,7 @@ class ChatSession(QObject):
         for signal in (self.chat_changed, self.turns_changed, loader.loaded):
             signal.connect(self._draw_pages)
         pages.changed.connect(self.pages_changed)
+        reply_runner.refused.connect(self._show_refusal)
         library.messages_added.connect(lambda chat: self._show_branch() if chat is self.chat else None)
 
     @property
@@ -116,7 +119,10 @@ class ChatSession(QObject):
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
         """The same tools, for requests."""
-        return tuple(tool.spec(name) for name, tool in self.offered_tools.items())
+        return self._tool_specs(self.chat)
+
+    def _tool_specs(self, chat: Chat) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec(name) for name, tool in self._offered_tools(chat).items())
 
     @property
     def next_mode(self) -> Mode:
@@ -183,10 +189,9 @@ class ChatSession(QObject):
         """Whether pages of the open chat's PDFs are being drawn for a model that sees."""
         return self._pages.drawing
 
-    def lacks_pages(self, chat: Chat, files: Sequence[Attachment]) -> bool:
-        """Whether a chat that isn't open needs pages that only an open chat draws."""
-        asked = [file for turn in chat.turns if turn.asked is not None for file in turn.asked.attachments]
-        return self._loader.can_see and any(file.undrawn for file in (*asked, *files))
+    def lacks_pages(self, chat: Chat) -> bool:
+        """Whether a chat that isn't open has pages that are drawn when it opens."""
+        return self._pages.lacking(chat)
 
     def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
         """Whether a reply waits for servers or pages; `start` is called then."""
@@ -223,10 +228,32 @@ class ChatSession(QObject):
 
     def send_in(self, chat: Chat, prompt: str, files: Sequence[Attachment], edits: str = "") -> None:
         """Send a message, or an edit of a message, in a chat that isn't open."""
-        edited = chat.find(edits) if edits else None
-        after = edited.parent if edited is not None else None
-        turn = chat.ask(clean(prompt).strip(), *self._options(chat), tuple(files), after=after)
+        turn = chat.ask(clean(prompt).strip(), *self._options(chat), tuple(files), after=chat.node_before(edits))
         self._reply(chat, turn)
+
+    def prompt_in(
+        self, chat: Chat, text: str, files: tuple[Attachment, ...], after: Node | None, system: str | None = None
+    ) -> NextPrompt:
+        """Return the prompt that a message leads to, to count its tokens.
+
+        Args:
+            chat: its chat.
+            text, files: the message.
+            after: the message before it.
+            system: the system prompt, unless it is the chat's.
+        """
+        system, history = chat.settings.system if system is None else system, messages_to(after) if after is not None else ()
+        return NextPrompt(
+            system if system.strip() else "",
+            history,
+            text,
+            files,
+            self._thinking(chat),
+            chat.rolling_after(after),
+            chat.settings.max_tokens,
+            self._tool_specs(chat),
+            self._loader.can_see,
+        )
 
     def _options(self, chat: Chat) -> tuple[Mode, bool, Sampling]:
         """Return the options of a chat's next reply."""
@@ -257,6 +284,16 @@ class ChatSession(QObject):
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
         self._reply_runner.resume(turn, self.chat, request, self.offered_tools, self._loader.can_see)
+
+    @Slot(object, str)
+    def _show_refusal(self, run: ReplyRun, why: str) -> None:
+        """Say why a reply isn't continued, and in which chat."""
+        if run.chat is self.chat:
+            self._notices.post(Notice(why, "error", until="chat"))
+            return
+        text = tr("The reply in “{title}” can't be continued.", title=run.chat.title)
+        show = NoticeAction(tr("Open Chat"), partial(self.open_chat, run.chat.id), needed=True)
+        self._notices.post(Notice(sentences(text, why), "error", topic=f"refused {run.chat.id}", actions=(show,)))
 
     @Slot()
     def continue_rolling(self) -> None:

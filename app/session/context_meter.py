@@ -1,28 +1,21 @@
 """The share of the context that the next prompt uses."""
 
-from collections.abc import Generator
-from functools import partial
-
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_session import ChatSession
-from app.session.context_use import ContextUse, NextPrompt, measure
-from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.context_use import ContextUse, NextPrompt
+from app.session.engine_adapter import EngineAdapter
 from app.session.pair_session import PairLoader
+from app.session.prompt_count import PromptCount
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
-from app.storage.chat_tree import Turn, messages_to
+from app.storage.chat_tree import Turn
 from app.text.plain_text import clean
-from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Failed, TokenCount
-from mlx_engine.contract.requests import CountTokens
 
 COUNT_MS = 400  # delay after the last change
-
-Counts = Generator[CountTokens, TokenCount, ContextUse]
 
 
 class ContextMeter(QObject):
@@ -46,14 +39,15 @@ class ContextMeter(QObject):
         self._attachments, self._reply_runner = attachments, reply_runner
         self._draft = ""
         self._prompt: NextPrompt | None = None  # the last one that was counted
-        self._counts: Counts | None = None  # not completed yet
-        self._request: CountTokens | None = None  # of these counts
-        self._run: Run | None = None
+        self.running: PromptCount | None = None  # its count, until that is complete
         self._incomplete = False  # whether files or tools of the prompt aren't known yet
         self._reported_counting = False  # the last state that was emitted
         self.use: ContextUse | None = None
         self._timer = QTimer(self, singleShot=True, interval=COUNT_MS)
         self._timer.timeout.connect(self._count)
+        for signal in (loader.loaded, session.chat_changed):  # first, so that others see no count of another pair
+            signal.connect(self._forget)
+        loader.changed.connect(self._forget_while_loading)
         for signal in (
             loader.changed,
             loader.loaded,
@@ -68,19 +62,17 @@ class ContextMeter(QObject):
             attachments.changed,
         ):
             signal.connect(self.recount)
-        loader.loaded.connect(self._forget)
-        session.chat_changed.connect(self._forget)
         reply_runner.changed.connect(self._grow)
 
     @property
     def counting(self) -> bool:
         """Whether `use` lacks the latest changes."""
-        return self._can_count and (self._timer.isActive() or self._counts is not None or self._incomplete)
+        return self._can_count and (self._timer.isActive() or self.running is not None or self._incomplete)
 
     @property
     def _can_count(self) -> bool:
         """Whether the next prompt can be counted. A running reply is added instead."""
-        return self._loader.pair is not None and not self._loader.sent_to and not self._activity.replying_here
+        return self._loader.ready and not self._loader.sent_to and not self._activity.replying_here
 
     @property
     def may_exceed(self) -> bool:
@@ -107,14 +99,22 @@ class ContextMeter(QObject):
         self._report()
 
     @Slot()
+    def _forget_while_loading(self) -> None:
+        """Forget the count of a pair that is being replaced, even while it is still loaded."""
+        if self._loader.running:
+            self._forget()
+
+    @Slot()
     def _forget(self) -> None:
+        """Forget the use, which will be counted."""
         self._cancel()
+        self._timer.start()
         self._show(None)
 
     def _cancel(self) -> None:
-        if self._run is not None:
-            self._run.cancel()
-        self._prompt = self._counts = self._request = self._run = None
+        if self.running is not None:
+            self.running.cancel()
+        self._prompt = self.running = None
 
     @Slot()
     def _count(self) -> None:
@@ -135,28 +135,10 @@ class ContextMeter(QObject):
             assert self._loader.pair is not None
             self._finish(ContextUse(0, self._loader.pair.context_limit))
             return
-        self._counts = measure(prompt)
-        self._submit(self._counts, next(self._counts))
-
-    def _submit(self, counts: Counts, request: CountTokens) -> None:
-        self._request = request
-        self._run = self._engine.submit(request, partial(self._counted, counts, request))
-
-    def _counted(self, counts: Counts, request: CountTokens, deliveries: list[Delivery]) -> None:
-        for delivery in deliveries:
-            if request is not self._request:
-                return  # the prompt has changed, or this is the end of an earlier request
-            match delivery.event:
-                case TokenCount() as count:
-                    try:
-                        self._submit(counts, counts.send(count))
-                    except StopIteration as end:
-                        self._finish(end.value)
-                case Failed() | None:
-                    self._finish(None)  # the reply would fail with the same message
+        self.running = PromptCount(self._engine, prompt, self._finish)
 
     def _finish(self, use: ContextUse | None) -> None:
-        self.use, self._counts, self._request, self._run = use, None, None, None
+        self.use, self.running = use, None
         if isValid(self):  # the window may be closed
             self._emit()  # even if unchanged: a message may wait for the count
 
@@ -164,7 +146,9 @@ class ContextMeter(QObject):
         """Return the use that a server reported for the last reply."""
         turns, pair = self._session.chat.turns, self._loader.pair
         stats = next((stats for stats in turns[-1].reply.step_stats[-1:] or [turns[-1].reply.stats]), None) if turns else None
-        if pair is None or not pair.remote or not pair.context_known or stats is None or not stats.prompt_tokens:
+        if pair is None or self._loader.running or not pair.remote or not pair.context_known:
+            return None
+        if stats is None or not stats.prompt_tokens:
             return None
         return ContextUse(stats.prompt_tokens + stats.tokens, pair.context_limit, exact=False)
 
@@ -172,7 +156,7 @@ class ContextMeter(QObject):
         """Return the prompt of the next request; see `ChatSession.send`."""
         chat = self._session.chat
         text, files = clean(self._draft).strip(), tuple(self._attachments.files)
-        system, turns, editing = chat.settings.system, chat.turns, self._session.editing
+        system, turns, editing = None, chat.turns, self._session.editing
         after = turns[-1].last if turns else None
         if editing is not None and editing.asked is not None:
             after = editing.asked.parent
@@ -181,17 +165,7 @@ class ContextMeter(QObject):
             if refused is not None:
                 text, files, after = refused.text, refused.attachments, refused.parent
                 system = "".join(message.content for message in request.messages if message.role == "system")
-        return NextPrompt(
-            system if system.strip() else "",
-            messages_to(after) if after is not None else (),
-            text,
-            files,
-            self._session.thinking,
-            chat.rolling_after(after),
-            chat.settings.max_tokens,
-            self._session.tool_specs,
-            self._loader.can_see,
-        )
+        return self._session.prompt_in(chat, text, files, after, system)
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:

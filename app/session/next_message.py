@@ -11,7 +11,7 @@ from app.session.attachment_reader import AttachmentReader
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
-from app.session.drafts import Drafts
+from app.session.drafts import Draft, Drafts
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.outgoing import STOPPED, OutgoingMessages
 from app.session.pair_session import PairLoader
@@ -66,6 +66,7 @@ class NextMessage(QObject):
         waited_for = (meter, loader, tools, activity, attachments)
         for signal in (*(one.changed for one in waited_for), loader.loaded, session.pages_changed):
             signal.connect(self._send_waiting)
+        loader.missed.connect(self._keep_for_model)
         session.delayed.connect(self._delay)
         session.edit_canceled.connect(self._give_up_edit)
         session.editing_changed.connect(self._edit)
@@ -136,7 +137,7 @@ class NextMessage(QObject):
             return  # `chat_changed` follows
         if turn is None and self._waiting and self._shown.edits:
             self._give_up_edit()  # another version hides its message
-        if self._shown.edits:
+        if self._shown.edits or self._delayed is not None:
             self.put_back()
         else:
             self.cancel()
@@ -183,7 +184,8 @@ class NextMessage(QObject):
 
     def _leave(self) -> None:
         """Let the message wait in the chat that is left, if it can."""
-        if self._waiting and self._outgoing.add(self._chat, self._shown, self._after):
+        with_summary = self._activity.summarizing  # which is canceled, too
+        if self._waiting and not with_summary and self._outgoing.add(self._chat, self._shown, self._after):
             self.cancel()
         self.put_back()
 
@@ -227,32 +229,14 @@ class NextMessage(QObject):
     @Slot()
     def send(self) -> None:
         """Send the message, or wait for what it needs."""
-        activity, loader = self._activity, self._loader
         has_message = bool(self.text.strip() or self._attachments.files)
-        if self._delayed is not None and not has_message:
-            return  # the note says what the reply waits for
-        note, after = "", None
-        if has_message and activity.replying_here:
-            run = self._reply_runner.of(self._session.chat.id)
-            after = run.turn if run is not None else None
-            note = tr("The message will be sent when the reply has ended.")
-            if run is not None and run.waiting:
-                note = tr("The message will be sent when the reply has ended. A tool call needs your approval.")
-        elif has_message and activity.comparing:
-            note = tr("The message will be sent when the comparison has ended.")
-        elif has_message and not activity.summarizing:
-            if self._attachments.busy:
-                note = tr("The message will be sent when its files have been read.")
-            elif loader.running:
-                note = tr("The message will be sent when the models have loaded.")
-            elif self._session.tools_starting():
-                note = tr("The message will be sent when the tools are ready.")
-            elif self._session.drawing_pages:
-                note = tr("The message will be sent when the chat's PDF pages have been read.")
-            elif self._meter.may_exceed:
-                self._meter.count_now()
-                note = tr("Counting tokens before sending…") if self._meter.counting else ""
-        self._wait(note, after=after)
+        if self._delayed is not None:
+            if not has_message:
+                return  # the note says what the reply waits for
+            self.put_back()
+        run = self._reply_runner.of(self._session.chat.id)
+        note = self._what_to_wait_for() if has_message else ""
+        self._wait(note, after=run.turn if run is not None else None)
         if note:
             return
         if self.obstacle:
@@ -264,6 +248,48 @@ class NextMessage(QObject):
             self._drafts.discard(sent)
             self._drafts.save()  # right after the message, which is in the database now
             self._show_draft()
+
+    def _what_to_wait_for(self) -> str:
+        """Return a note on what the message waits for, or an empty string."""
+        activity, run = self._activity, self._reply_runner.of(self._session.chat.id)
+        if run is not None and run.waiting:
+            return tr("The message will be sent when the reply has ended. A tool call needs your approval.")
+        if run is not None:
+            return tr("The message will be sent when the reply has ended.")
+        if activity.comparing:
+            return tr("The message will be sent when the comparison has ended.")
+        if activity.summarizing and self._shown.edits:
+            return tr("The message will be sent when the summary has been written.")
+        if activity.summarizing:
+            return tr("The message will be sent with the summary, in the new chat.")
+        if self._attachments.busy:
+            return tr("The message will be sent when its files have been read.")
+        if self._loader.running:
+            return tr("The message will be sent when the models have loaded.")
+        if self._session.tools_starting():
+            return tr("The message will be sent when the tools are ready.")
+        if self._session.drawing_pages:
+            return tr("The message will be sent when the chat's PDF pages have been read.")
+        if self._meter.may_exceed:
+            self._meter.count_now()
+            return tr("Counting tokens before sending…") if self._meter.counting else ""
+        return ""
+
+    def _what_delays(self) -> str:
+        """Return a note on what a delayed reply waits for, or an empty string."""
+        if self._activity.replying_here:
+            return tr("The reply will start when the other one has ended.")
+        if self._activity.comparing:
+            return tr("The reply will start when the comparison has ended.")
+        if self._activity.summarizing:
+            return tr("The reply will start when the summary has been written.")
+        if self._loader.running:
+            return tr("The reply will start when the models have loaded.")
+        if self._session.tools_starting(self._example):
+            return tr("The reply will start when the tools are ready.")
+        if self._session.drawing_pages:
+            return tr("The reply will start when the chat's PDF pages have been read.")
+        return ""
 
     @Slot()
     def cancel(self) -> None:
@@ -277,12 +303,39 @@ class NextMessage(QObject):
             self.cancel()
 
     @Slot()
-    @Slot()
     def put_back(self) -> None:
-        """Stop waiting, and tell the user if that keeps a message from being sent."""
+        """Stop waiting, and tell the user what isn't sent or doesn't start."""
         if self._waiting:
             self._explain_end()
+        elif self._delayed is not None:
+            text = tr("The reply in “{title}” didn't start. Try again there.", title=self._chat.title)
+            self._notices.post(Notice(text, topic="waiting", stays=True))
         self.cancel()
+
+    def take_waiting(self) -> Draft | None:
+        """Return the unsent message if it waits, which ends. An edit belongs to its chat."""
+        if not self._waiting or self._shown.edits:
+            return None
+        self.cancel()
+        return self._shown
+
+    def begin_with(self, opening: str, sent: Draft | None) -> None:
+        """Put a text before the message.
+
+        Args:
+            sent: another chat's message, which follows the text and is sent with it.
+        """
+        own = self._shown
+        if sent is None:
+            self.replace(f"{opening}\n\n{own.text}")
+            return
+        alone = own.empty  # otherwise, the user didn't mean to send the rest
+        text = "\n\n".join(filter(None, (opening, own.text, sent.text)))
+        self.show_draft(text, [*own.files, *(one for one in sent.files if not any(map(one.is_same_file, own.files)))])
+        self._drafts.discard(sent)
+        self._drafts.save()
+        if alone:
+            self.send()
 
     def end(self) -> None:
         """Send nothing that waits, in any chat, because the app quits."""
@@ -293,12 +346,18 @@ class NextMessage(QObject):
         text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
         self._notices.post(Notice(text, topic="waiting", stays=True))
 
+    @Slot()
+    def _keep_for_model(self) -> None:
+        """Keep a message that was for a pair which couldn't be loaded from another one."""
+        if self._waiting and self._loader.pair is not None:
+            text = tr("Your message wasn't sent, because the model it was for isn't available.")
+            self._notices.post(Notice(text, topic="waiting", stays=True))
+        self._stop_waiting()
+
     @Slot(object, str)
     def _delay(self, start: Callable[[], object], example: str) -> None:
-        tools = tr("The reply will start when the tools are ready.")
-        pages = tr("The reply will start when the chat's PDF pages have been read.")
-        self._wait(tools if self._session.tools_starting(example) else pages, start)
         self._example = example
+        self._wait(self._what_delays(), start)
 
     def _wait(self, note: str, delayed: Callable[[], object] | None = None, after: Turn | None = None) -> None:
         waited, self._waiting = self._waiting, bool(note) and delayed is None
@@ -323,7 +382,9 @@ class NextMessage(QObject):
             self.cancel()  # loading failed
         elif self._waiting:
             self.send()
-        elif self._delayed is not None and not (self._session.tools_starting(self._example) or self._session.drawing_pages):
+        elif self._delayed is not None and (note := self._what_delays()):
+            self._wait(note, self._delayed)
+        elif self._delayed is not None:
             start = self._delayed
             self._wait("")
             start()
@@ -347,7 +408,7 @@ class NextMessage(QObject):
         text = sentences(self.obstacle, advice.get(misfit.part, tr("Shorten the message.")))
         attachments, file = self._attachments, misfit.file
         actions: tuple[NoticeAction, ...] = ()
-        if file is not None and file in attachments.files:
+        if file is not None and attachments.current(file) is not None:
             actions = (NoticeAction(tr("Remove File"), partial(attachments.remove, file)),)
             if count := misfit.pages_fit:
                 title = tr("Send Page 1 Only") if count == 1 else tr("Send Pages 1 to {count}", count=number(count))

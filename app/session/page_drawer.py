@@ -48,13 +48,17 @@ class PageDrawer(QObject):
     def draw(self, files: Iterable[Attachment]) -> None:
         """Draw the pages that these files lack, and stop drawing other files."""
         before = self.pdfs
-        wanted = [pdf for pdf in dict.fromkeys(files) if pdf.undrawn and _state(pdf) not in self._given_up]
+        wanted = [pdf for pdf in dict.fromkeys(files) if self.can_draw(pdf)]
         if self._drawing is not None and self._drawing.pdf not in wanted:
             self.stop()
         self.pdfs = wanted
         self._start()
         if wanted != before:
             self.changed.emit()
+
+    def can_draw(self, pdf: Attachment) -> bool:
+        """Whether a PDF lacks pages that weren't given up and didn't fail."""
+        return bool(pdf.undrawn) and _state(pdf) not in self._given_up
 
     def stop(self) -> None:
         """Stop drawing, and keep the pictures made so far."""

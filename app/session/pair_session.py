@@ -32,6 +32,7 @@ class PairLoader(QObject):
 
     changed = Signal()  # the progress
     loaded = Signal()  # also when a pair was unloaded
+    missed = Signal()  # loading failed or was canceled; `changed` follows
     notified = Signal(object)  # Notice
 
     drafters_found = Signal()
@@ -49,6 +50,7 @@ class PairLoader(QObject):
         self._also: Callable[[Event | None], object] = lambda event: None
         self._cancelled = False
         self._replaces = False  # another pair was loaded before
+        self._arrived = False  # whether the pair that is being loaded is the one in use
         self.pair: PairInfo | None = None  # with the name that the window shows
         self.info: PairInfo | None = None  # as the engine reported it
         self.loaded_from: LoadPair | None = None
@@ -175,7 +177,7 @@ class PairLoader(QObject):
 
     def _start(self) -> None:
         self.progress = LoadProgress(0.0, EngineText("", tr("Starting")))
-        self._cancelled, self._replaces = False, self.pair is not None
+        self._cancelled, self._arrived, self._replaces = False, False, self.pair is not None
         self.changed.emit()
 
     def cancel(self) -> None:
@@ -214,7 +216,7 @@ class PairLoader(QObject):
                 if self.loaded_from is not None and self.loaded_from.auto:
                     self.loaded_from = replace(self.loaded_from, drafter=pair.drafter_folder)
                 self.here = self.loaded_from or self.here
-                self.info = pair
+                self.info, self._arrived = pair, True
                 if pair.remote:
                     name, target, method, program = (
                         one_line(text, MAX_NAME) for text in (pair.name, pair.target, pair.drafter, pair.family)
@@ -230,8 +232,10 @@ class PairLoader(QObject):
             case Failed() as failed:
                 self._notify_failure(translated(failed), "error")
             case None:
-                if self._cancelled and (self.loaded_from, self.connected_to) != (self.loading_from, self.connecting_to):
+                if self._cancelled and not self._arrived:
                     self._notify_failure(tr("Loading was canceled."), "info")
+                if not self._arrived:
+                    self.missed.emit()
                 self._run = self.progress = self.loading_from = self.connecting_to = None
                 self.changed.emit()
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal
 
 from app.session.chat_library import ChatLibrary
 from app.session.engine_adapter import Delivery, EngineAdapter
-from app.session.notice import Notice
 from app.session.tool_box import ToolBox
 from app.storage.attachments import shown_to
 from app.storage.chat_tree import Chat, Turn
@@ -41,7 +40,7 @@ class ReplyRun(QObject):
     finished = Signal(object, object)  # this run, and Stats of the last step
     kernels_selected = Signal(object)  # KernelsSelected, if kernels failed
     ended = Signal(object)  # this run, before the last `changed`
-    notified = Signal(object)  # Notice
+    refused = Signal(object, str)  # this run, whose reply stays as it was, and why it isn't continued
 
     def __init__(
         self,
@@ -158,7 +157,7 @@ class ReplyRun(QObject):
                 state.replied("error", reply.answer, reply.thinking)
                 reply.calls = state.calls
                 if reply.revert():
-                    self.notified.emit(Notice(translated(failed), "error", until="chat"))
+                    self.refused.emit(self, translated(failed))
 
     def _proceed(self) -> None:
         """Start calls that are allowed.

@@ -30,7 +30,7 @@ class ReplyRunner(QObject):
     finished = Signal(object, object)  # ReplyRun, and Stats of its last step
     kernels_selected = Signal(object)  # KernelsSelected, if kernels failed
     ended = Signal(object)  # ReplyRun
-    notified = Signal(object)  # Notice
+    refused = Signal(object, str)  # ReplyRun, whose reply stays as it was, and why it isn't continued
 
     def __init__(self, engine: EngineAdapter, library: ChatLibrary, tools: ToolBox, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +65,7 @@ class ReplyRunner(QObject):
             (run.waiting_changed, self.waiting_changed),
             (run.finished, self.finished),
             (run.kernels_selected, self.kernels_selected),
-            (run.notified, self.notified),
+            (run.refused, self.refused),
         ):
             signal.connect(own)
         self._runs[chat.id] = run

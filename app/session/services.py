@@ -79,7 +79,7 @@ class Services(QObject):
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
         self.drafts = drafts = Drafts(library, self.store, self.settings, self)
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
-        parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices)
+        parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine)
         self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), self)
         self.summary = SummaryRunner(session, activity, self.engine, self.message, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
@@ -91,7 +91,7 @@ class Services(QObject):
         self.server = LocalServer(client, loader, activity, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
         self.titles = ChatTitles(self.engine, library, loader, reply_runner, lambda: self.preferences.chat_titles, self)
-        for signal in (library.notified, loader.notified, self.attachments.refused, reply_runner.notified):
+        for signal in (library.notified, loader.notified, self.attachments.refused):
             signal.connect(notices.post)
         self.compare_runner.recorded.connect(self.comparisons.add)
         self.compare_runner.drafter_changed.connect(lambda: loader.load(loader.here))  # Auto may choose another one

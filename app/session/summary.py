@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.activity import SessionActivity
 from app.session.chat_session import ChatSession
+from app.session.drafts import Draft
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, NoticeAction, Notices
@@ -78,6 +79,7 @@ class SummaryRunner(QObject):
     @Slot()
     def cancel(self) -> None:
         if self._run is not None:
+            self._message.put_back()  # else the message would be sent without the summary
             self._run.cancel()
             self._end()
 
@@ -96,22 +98,30 @@ class SummaryRunner(QObject):
                 case Finished("cancelled"):
                     self._end()  # the app quits
                 case Finished():
-                    self._end()
-                    if (summary := reply.answer.strip()) and self._session.editing is None:
-                        self._open_new_chat(self._session.chat, summary)
-                    elif summary:
-                        show = partial(self._open_new_chat, self._session.chat, summary)
-                        open_chat = NoticeAction(tr("Open New Chat"), show, needed=True)
-                        self._notices.post(Notice(tr("The summary is ready."), topic="summary", actions=(open_chat,)))
-                    else:
-                        self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+                    self._finish(reply.answer.strip())
                 case Failed() as failed:
+                    self._message.put_back()
                     self._end()
                     self._notices.post(Notice(translated(failed), "error", until="chat"))
 
-    def _open_new_chat(self, old: Chat, summary: str) -> None:
-        """Put a chat's summary into a new chat's message, to be edited before sending."""
+    def _finish(self, summary: str) -> None:
+        chat, editing = self._session.chat, self._session.editing is not None
+        if not summary:
+            self._message.put_back()
+        waiting = self._message.take_waiting() if summary and not editing else None
+        self._end()
+        if summary and not editing:
+            self._open_new_chat(chat, summary, waiting)
+        elif summary:
+            show = partial(self._open_new_chat, chat, summary, None)
+            open_chat = NoticeAction(tr("Open New Chat"), show, needed=True)
+            self._notices.post(Notice(tr("The summary is ready."), topic="summary", actions=(open_chat,)))
+        else:
+            self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+
+    def _open_new_chat(self, old: Chat, summary: str, waiting: Draft | None) -> None:
+        """Put a chat's summary into a new chat's message, to be edited or sent with the old chat's waiting message."""
         self._session.new_chat()
         self._session.set_settings(replace(old.settings, rolling=False))
-        self._message.replace(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}\n\n{self._message.text}")
+        self._message.begin_with(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}", waiting)
         self.written.emit()

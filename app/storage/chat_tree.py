@@ -177,6 +177,11 @@ class Chat:
     def find(self, node_id: str) -> Node | None:
         return next((node for node in self.root.below() if node.id == node_id), None)
 
+    def node_before(self, edits: str = "") -> Node | None:
+        """Return the message before the next question, or before the one with this id."""
+        edited, turns = self.find(edits) if edits else None, self.turns
+        return edited.parent if edited is not None else turns[-1].last if turns else None
+
     def renew_ids(self) -> None:
         """Give new ids to the chat and its messages."""
         self.id = new_id()

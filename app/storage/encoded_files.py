@@ -2,15 +2,17 @@
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from app.storage.json_values import as_dict
 from app.storage.pictures import StoredFile
 
-# A file's digest and its data. Shorter data isn't worth a search.
-_FILE = re.compile(rb'"([0-9a-f]{64})"\s*:\s*"([A-Za-z0-9+/]{1000,}={0,2})"')
+_START = re.compile(rb'"([0-9a-f]{64})"\s*:\s*"')  # a file's digest, before its data
+_DATA = re.compile(rb"[A-Za-z0-9+/]{1000,}={0,2}")  # shorter data isn't worth a search
+_PIECE = 1 << 20  # bytes searched at once, while other threads wait
+_LONGEST_START = 1 << 8  # bytes
 
 
 class EncodedFiles:
@@ -33,7 +35,7 @@ class EncodedFiles:
         """Return the export without the files that `get` reads.
 
         Args:
-            pause: called before each line, and after each file in a line.
+            pause: called before each line, and after each file and each piece of a line.
 
         Raises:
             OSError: the export can't be read.
@@ -42,13 +44,11 @@ class EncodedFiles:
         pieces, start = list[bytes](), 0
         with self._file.open("rb") as opened:
             for line in opened:  # has one file: see `chat_export.export`
-                pause()
                 end = 0
-                for match in _FILE.finditer(line):
-                    pieces.append(line[end : match.start(2)])
-                    self._places[match[1].decode()] = start + match.start(2), len(match[2])
-                    end = match.end(2)
-                    pause()
+                for digest, first, last in _files_in(line, pause):
+                    pieces.append(line[end:first])
+                    self._places[digest] = start + first, last - first
+                    end = last
                 pieces.append(line[end:])
                 start += len(line)
         return b"".join(pieces)
@@ -72,3 +72,19 @@ class EncodedFiles:
                 return opened.read(length)
         text = self._short.get(digest)
         return text if isinstance(text, str) else ""
+
+
+def _files_in(line: bytes, pause: Callable[[], object]) -> Iterator[tuple[str, int, int]]:
+    """Yield the digests of the files in a line, and where their data begins and ends."""
+    at = 0
+    while at < len(line):
+        pause()
+        match = _START.search(line, at, at + _PIECE + _LONGEST_START)
+        if match is None:
+            at += _PIECE
+            continue
+        first = at = match.end()
+        last = line.find(b'"', first)
+        if _DATA.fullmatch(line, first, max(first, last)):
+            yield match[1].decode(), first, last
+            at = last

@@ -22,13 +22,19 @@ def parsed(text: str, pause: Callable[[], object]) -> Any:
 
     Args:
         text: the JSON.
-        pause: called between the values of an outer list, or of lists in an outer object.
+        pause: called between the values of an outer list, or of lists in an outer object, and after each object. Other threads
+            can go on then, too: the parser itself holds the GIL.
 
     Raises:
         ValueError: it isn't JSON.
         RecursionError: its values are nested too deeply.
     """
-    decode, start = json.JSONDecoder().raw_decode, _after_space(text, 0)
+
+    def made(found: dict[str, Any]) -> dict[str, Any]:
+        pause()
+        return found
+
+    decode, start = json.JSONDecoder(object_hook=made).raw_decode, _after_space(text, 0)
 
     def element(at: int) -> tuple[Any, int]:
         pause()

@@ -266,6 +266,22 @@ def test_pages_drawn_before_other_pages_are_chosen_are_kept(begin: Begin, scan: 
     assert shown(app.attachments.files) == [[True, True]]
 
 
+def test_a_file_is_removed_or_moved_after_its_pages_were_drawn(begin: Begin, scan: Path, tmp_path: Path) -> None:
+    """“Remove File” in the notice about a PDF that didn't fit did nothing then."""
+    app = begin()
+    (tmp_path / "note.txt").write_text("content")
+    app.attachments.attach([scan, tmp_path / "note.txt"])
+    app.until(lambda: len(app.attachments.files) == 2)
+    before = app.attachments.files[0]
+    see(app)
+    app.until(lambda: not app.attachments.busy)
+    assert app.attachments.files[0] != before
+    app.attachments.move(before, 1)
+    assert [one.name for one in app.attachments.files] == ["note.txt", "scan.pdf"]
+    app.attachments.remove(before)
+    assert [one.name for one in app.attachments.files] == ["note.txt"]
+
+
 def test_a_pdf_is_attached_once_whatever_is_sent_of_it(begin: Begin, scan: Path, tmp_path: Path) -> None:
     app = begin()
     app.attachments.attach([scan])

@@ -23,6 +23,7 @@ from mlx_engine.contract.events import PrefillProgress, TokenCount
 from mlx_engine.contract.requests import CountTokens, Message, Request
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_several_replies import refused_by
 
 
 def counting(*replies: object) -> ScriptedEngine:
@@ -287,13 +288,62 @@ def test_the_same_prompt_is_counted_again_for_another_pair(begin: Begin, monkeyp
     count("2 of 50 tokens used · 48 left")
 
 
+@pytest.mark.parametrize("arrives", [True, False])
+def test_the_count_of_another_pair_is_never_shown(begin: Begin, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
+    """It stayed while the files of the next pair were checked, and while the app connected to a server."""
+    app = begin(counting())
+    app.type("One two")
+    app.until(lambda: shown(app) == "2 of 100 tokens used · 98 left")
+    wrong: list[ContextUse] = []
+
+    def look() -> None:
+        use, pair = app.meter.use, app.loader.pair
+        if use is not None and (app.loader.running or pair is None or use.limit != pair.context_limit):
+            wrong.append(use)
+
+    for signal in (app.meter.changed, app.loader.changed, app.loader.loaded):
+        signal.connect(look)
+    gate = threading.Event()
+    if arrives:
+        app.engine.pair = replace(app.engine.pair, context_limit=50)
+    else:
+        monkeypatch.setattr(app.engine, "load", lambda *_: refused_by(gate))
+    app.activity.use()
+    assert app.meter.use is None and not app.meter.counting
+    gate.set()
+    app.until(lambda: not app.loader.running and not app.meter.counting)
+    assert shown(app) == ("2 of 50 tokens used · 48 left" if arrives else "2 of 100 tokens used · 98 left")
+    assert wrong == []
+
+
+def test_the_count_of_a_file_by_another_pair_is_not_shown(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A count that arrived after the next pair was kept for it."""
+    app = begin(counting())
+    held: list[Callable[[], object]] = []
+    submit = app.services.engine.submit
+
+    def submit_late(request: Request, receive: Receive) -> Run:
+        late = isinstance(request, CountTokens) and not held
+        return submit(request, lambda found: held.append(lambda: receive(found)) if late else receive(found))
+
+    monkeypatch.setattr(app.services.engine, "submit", submit_late)
+    (file := tmp_path / "a.txt").write_text("One two three")
+    app.attachments.attach([file])
+    app.until(lambda: bool(held))
+    app.engine.pair = replace(app.engine.pair, context_limit=50)
+    app.activity.use()
+    app.until(lambda: not app.loader.running and len(app.attachments.counts) == 1)
+    for deliver in held:
+        deliver()
+    assert [count.limit for count in app.attachments.counts.values()] == [50]
+
+
 def test_counting_an_old_text_is_canceled(begin: Begin) -> None:
     app = begin(counting())
     meter = app.meter
     app.type("One")
     meter.count_now()
-    run = meter._run
-    assert run is not None
+    assert meter.running is not None and (run := meter.running.run) is not None
     app.type("One two")
     assert run.cancelled.is_set() and meter.counting
     app.until(lambda: shown(app).startswith("2 of 100"))

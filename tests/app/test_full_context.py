@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from app.storage.chat_tree import Chat
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.message_views import DividerView
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import Begin, Session, Start
-from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, words
+from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, refuse, words
 
 
 def small_engine(*replies: Script) -> ScriptedEngine:
@@ -140,6 +141,74 @@ def test_a_summary_that_ends_does_not_take_the_chat_away(begin: Begin, way: str)
         app.services.close()
         app.until(lambda: not summary.running)
     assert app.session.chat is chat
+
+
+def start_summary(begin: Begin, *script: object) -> tuple[Session, Chat]:
+    """Return an app that summarizes a full chat, with a message that waits for it."""
+    app = begin(small_engine(*LONG, script, answer("Go on."), answer("More.")))  # type: ignore[arg-type]
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
+    app.services.preferences.chat_titles = False
+    fill(app)
+    app.services.summary.start()
+    app.send("And now?")
+    assert app.message.note == "The message will be sent with the summary, in the new chat." and app.notices == []
+    return app, app.session.chat
+
+
+def test_a_message_waits_for_the_summary_and_goes_with_it(begin: Begin, tmp_path: Path) -> None:
+    """Return was refused."""
+    gate = threading.Event()
+    app, chat = start_summary(begin, commit("We counted."), gate, done())
+    (file := tmp_path / "note.txt").write_text("content")
+    app.attachments.attach([file])
+    app.until(lambda: bool(app.attachments.files))
+    gate.set()
+    app.until(lambda: app.session.chat is not chat and bool(app.session.chat.turns) and not app.activity.busy)
+    assert app.texts == [("Summary of “Question 0”:\n\nWe counted.\n\nAnd now?", "Go on.")]
+    assert "content" in app.engine.requests[-1].messages[-1].content
+    app.session.open_chat(chat.id)
+    assert app.message.text == "" and app.attachments.files == [] and len(chat.turns) == 3
+
+
+def test_a_message_in_the_next_new_chat_is_not_sent_with_a_summary(begin: Begin) -> None:
+    gate = threading.Event()
+    app, chat = start_summary(begin, commit("We counted."), gate, done())
+    app.services.drafts.of(Chat()).text = "Not to be sent"
+    gate.set()
+    app.until(lambda: app.session.chat is not chat)
+    assert app.message.text == "Summary of “Question 0”:\n\nWe counted.\n\nNot to be sent\n\nAnd now?"
+    assert not app.message.note and app.session.chat.empty
+
+
+@pytest.mark.parametrize("way", ["cancel", "failure", "nothing", "another chat"])
+def test_a_message_without_its_summary_is_kept(begin: Begin, way: str) -> None:
+    gate = threading.Event()
+    said = {"cancel": [commit("We"), gate, done()], "failure": [gate, refuse("No.")], "nothing": [gate, done()]}
+    app, chat = start_summary(begin, *said.get(way, [gate, commit("We counted."), done()]))
+    if way == "another chat":
+        app.session.new_chat()
+    elif way == "cancel":
+        app.services.summary.cancel()
+    gate.set()
+    app.until(lambda: not app.activity.busy and not app.services.engine.busy)
+    app.session.open_chat(chat.id)
+    app.until(lambda: app.session.chat is chat and not app.meter.counting)
+    assert app.message.text == "And now?" and not app.message.note and len(app.engine.requests) == 4
+    assert any("It is a draft in its chat." in one for one in app.notices)
+
+
+def test_an_edit_waits_for_the_summary_and_is_sent_in_its_chat(begin: Begin) -> None:
+    gate = threading.Event()
+    app, chat = start_summary(begin, commit("We counted."), gate, done())
+    app.message.cancel()
+    app.session.edit(chat.turns[0])
+    app.send("Question 0, edited")
+    assert app.message.note == "The message will be sent when the summary has been written."
+    gate.set()
+    app.until(lambda: len(app.engine.requests) == 5 and not app.activity.busy)
+    assert app.session.chat is chat and app.texts == [("Question 0, edited", "Go on.")]
+    assert app.notices == ["The summary is ready."]
 
 
 def test_the_demo_pair_offers_no_summary(begin: Begin) -> None:

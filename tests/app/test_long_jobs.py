@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.storage import chat_export
+from app.storage import chat_export, encoded_files
 from app.storage.chat_import import ImportCanceled, import_into, read
 from app.storage.chat_search import SearchHit
 from app.storage.chat_tree import Chat, Node
+from app.storage.encoded_files import EncodedFiles
 from app.storage.json_values import parsed
 from app.storage.store import FileUsage, Snapshot, Store
 from tests.app.conftest import Begin
@@ -109,6 +111,48 @@ def test_an_import_pauses_between_the_files_that_it_reads(tmp_path: Path, kind: 
         return len(made)
 
     assert pauses(20) >= pauses(5) + 15
+
+
+def test_an_import_pauses_within_one_line_and_within_a_chat(tmp_path: Path) -> None:
+    """Other threads waited for seconds while one long line was searched and parsed."""
+    chat = conversation(0, "Question 0", "Answer")
+    mapping = {f"extra {number}": {"id": str(number), "children": []} for number in range(500)}
+    file = write(tmp_path / "conversations.json", [{**chat, "mapping": chat["mapping"] | mapping, "rest": "x" * (5 << 20)}])
+    searched: list[int] = []
+    EncodedFiles(file).rest(lambda: searched.append(0))
+    assert len(searched) >= 5, "at least one per MiB"
+    made: list[float] = []
+    assert len(read(file, made.append).chats) == 1
+    assert len(made) >= 500, "at least one per object"
+
+
+parts_of_a_line = st.tuples(st.binary(max_size=60), st.sampled_from(["file", "text", "short", "open"]))
+
+
+@given(st.lists(parts_of_a_line, max_size=8), st.integers(20, 200))
+def test_files_are_found_wherever_a_line_is_cut(parts: list[tuple[bytes, str]], piece: int) -> None:
+    line, expected = b"", {}
+    for number, (noise, kind) in enumerate(parts):
+        data = base64.b64encode(bytes([number]) * {"file": 900, "short": 9}.get(kind, 750))
+        digest = hashlib.sha256(data).hexdigest()
+        line += noise.replace(b'"', b"'").replace(b"\n", b" ")
+        if kind == "text":
+            line += b'"' + data + b'"'
+            continue
+        line += f'"{digest}" : "'.encode()
+        if kind == "file":
+            expected[digest] = (len(line), len(data))
+        line += data + (b"!" if kind == "open" else b'"')
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(encoded_files, "_PIECE", piece)
+        file = Path(folder) / "export.json"
+        file.write_bytes(line)
+        files = EncodedFiles(file)
+        rest = files.rest()
+    left = line
+    for at, length in sorted(expected.values(), reverse=True):
+        left = left[:at] + left[at + length :]
+    assert rest == left
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.md"])

@@ -1,20 +1,35 @@
 """Several chats reply at the same time, and a message waits in its chat, whichever is open."""
 
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.session import page_drawer
 from app.storage.chat_tree import Chat
+from mlx_engine.contract.events import LoadProgress
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import Begin, Session
-from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done
+from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_chat_pages import scan, see  # noqa: F401 (a fixture)
 from tests.app.tools_in_chat import PRODUCT, ask_for_call, calling, with_tools
 
 
 def gated(text: str, gate: threading.Event) -> Script:
     """A reply whose second half waits."""
     return [commit(f"{text} "), gate, commit("whole."), done()]
+
+
+DRAFT = "Your message in “One” wasn't sent. It is a draft there."
+
+
+def refused_by(gate: threading.Event) -> Iterator[LoadProgress]:
+    """Fail to load a pair, before the one in use is unloaded."""
+    gate.wait()
+    yield from ()
+    raise refuse("No such file.")
 
 
 def texts(chat: Chat) -> list[tuple[str, str]]:
@@ -153,12 +168,13 @@ def test_a_message_waits_on_when_its_chat_is_opened_again(begin: Begin) -> None:
 @pytest.mark.parametrize("way", ["stop", "delete", "private server"])
 def test_a_message_that_cannot_be_sent_is_a_draft_again(begin: Begin, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     app, chat, _, gate = leave_waiting(begin)
-    notice = ["Your message in “One” wasn't sent. It is a draft there."]
+    notice = [DRAFT]
     if way == "delete":
         app.library.delete([chat.id])
         notice = []
     elif way == "private server":
         monkeypatch.setattr(type(app.activity), "_why_private", lambda self, chat: "This chat is private.")
+        notice = [f"{DRAFT} This chat is private."]
     else:
         app.reply_runner.stop(chat.id)
     gate.set()
@@ -270,7 +286,7 @@ def test_messages_that_wait_for_models_are_each_sent_or_put_back_once(begin: Beg
     app.until(lambda: not app.loader.running and len(chats[2].turns) == 2 and not app.activity.busy)
     prompts = [[turn.prompt for turn in chat.turns] for chat in chats]
     assert prompts == [["One", "To One"], ["Two"], ["Three", "To Three"], ["Open"]]
-    assert app.notices == ["Your message in “Two” wasn't sent. It is a draft there."]
+    assert app.notices == ["Your message in “Two” wasn't sent. It is a draft there. Private."]
     sent = [request.messages[-1].content for request in app.engine.requests]
     assert sorted(sent[4:]) == ["To One", "To Three"]
 
@@ -318,3 +334,134 @@ def test_a_message_that_waits_for_a_comparison_is_a_draft_after_a_quit(begin: Be
     for one, prompt, text in ((chat, "One", "Two"), (other, "Other?", "Three")):
         open_chat(again, one)
         assert [turn.prompt for turn in again.session.chat.turns] == [prompt] and again.message.text == text
+
+
+def test_a_message_for_a_pair_that_is_not_loaded_goes_to_no_other(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went to the pair or server that stayed in use."""
+    app, gate = begin(), threading.Event()
+    monkeypatch.setattr(app.engine, "load", lambda *_: refused_by(gate))
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.ask("One")
+    chat, pair = app.session.chat, app.loader.pair
+    asked = len(app.engine.requests)
+    app.activity.use(LoadPair(Path("another")))
+    app.send("Two")
+    open_chat(app, other)
+    app.send("Three")
+    gate.set()
+    app.until(lambda: not app.loader.running)
+    app.until(lambda: not app.meter.counting)
+    assert app.loader.pair is pair and len(app.engine.requests) == asked
+    assert (app.message.text, app.message.note) == ("Three", "")
+    assert app.notices[1:] == [
+        f"{DRAFT} The model it was for isn't available.",
+        "Your message wasn't sent, because the model it was for isn't available.",
+    ]
+    app.services.notices.close_latest()
+    app.press("Open Chat")
+    app.until(lambda: app.session.chat is chat)
+    assert (app.message.text, app.message.note) == ("Two", "")
+
+
+def test_a_message_that_does_not_fit_is_a_draft_again_and_says_why(begin: Begin) -> None:
+    """It was sent, and the reply was an error."""
+    gate = threading.Event()
+    engine = ScriptedEngine([answer("Other."), gated("First", gate), answer("Third.")], replace(PAIR, context_limit=100))
+    engine.counts_words = True
+    app = begin(engine)
+    app.services.preferences.chat_titles = False
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.send("One")
+    chat, long = app.session.chat, "word " * 130
+    app.until(lambda: bool(chat.turns) and chat.turns[0].reply.answer == "First ")
+    app.send(long)
+    assert app.message.note
+    open_chat(app, other)
+    gate.set()
+    app.until(lambda: bool(app.notices))
+    assert app.notices == [f"{DRAFT} The text doesn't fit: 130 tokens, 96 left."]
+    assert len(chat.turns) == 1
+    open_chat(app, chat)
+    assert (app.message.text, app.message.note) == (long, "")
+
+
+def test_a_long_message_that_fits_is_counted_and_sent(begin: Begin) -> None:
+    gate = threading.Event()
+    engine = ScriptedEngine([answer("Other."), gated("First", gate), answer("Second.")], replace(PAIR, context_limit=100))
+    engine.counts_words = True
+    app = begin(engine)
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.send("One")
+    chat = app.session.chat
+    app.until(lambda: bool(chat.turns) and chat.turns[0].reply.answer == "First ")
+    app.send("word " * 60)
+    open_chat(app, other)
+    gate.set()
+    app.until(lambda: len(chat.turns) == 2 and not app.activity.busy)
+    assert texts(chat)[1] == (("word " * 60).strip(), "Second.") and app.notices == []
+    assert any(len(one.messages[-1].content.split()) == 60 for one in engine.counted), "it may not have fit"
+
+
+@pytest.mark.parametrize("where", ["chat", "message"])
+def test_pages_that_cannot_be_drawn_keep_no_message_from_waiting(
+    begin: Begin,
+    scan: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("Other."), answer("First."), gated("Second", gate), answer("Third.")]))
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    monkeypatch.setattr(page_drawer, "draw_pages", lambda one, cancel: ())
+    if where == "chat":
+        app.attachments.attach([scan])
+        app.until(lambda: not app.attachments.busy)
+    app.ask("One")
+    chat = app.session.chat
+    see(app)
+    app.until(lambda: not app.session.drawing_pages)
+    app.send("Two")
+    app.until(lambda: len(chat.turns) == 2)
+    app.send("Three")
+    if where == "message":
+        app.attachments.attach([scan])
+        app.until(lambda: bool(app.attachments.files) and not app.attachments.busy)
+    assert app.message.note
+    open_chat(app, other)
+    assert app.notices == []
+    gate.set()
+    app.until(lambda: len(chat.turns) == 3 and not app.activity.busy)
+    assert texts(chat)[2] == ("Three", "Third.")
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_reply_that_cannot_be_continued_says_so_for_its_chat(begin: Begin, leaves: bool) -> None:
+    """The error appeared in the chat that was open."""
+    gate = threading.Event()
+    app = begin(
+        ScriptedEngine([answer("Other."), [commit("Half", 20), done(reason="length", tokens=20)], [gate, refuse("It is full.")]])
+    )
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.session.set_settings(replace(app.session.chat.settings, max_tokens=20))
+    app.ask("One")
+    chat = app.session.chat
+    app.run("resume")
+    if leaves:
+        open_chat(app, other)
+    gate.set()
+    app.idle()
+    assert app.notices == ["The reply in “One” can't be continued. It is full." if leaves else "It is full."]
+    if leaves:
+        app.press("Open Chat")
+        app.until(lambda: app.session.chat is chat)
+    assert texts(chat) == [("One", "Half")] and app.can("resume")

@@ -12,6 +12,7 @@ from app.storage.attached_files import read
 from mlx_engine.mcp.approvals import Decision
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_remote import VLLM, connected, replies_asked
 from tests.app.tools_in_chat import PRODUCT, ask_for_call, calling, decide, with_tools
 
 WAITS = "The message will be sent when the reply has ended."
@@ -312,3 +313,59 @@ def test_another_version_keeps_a_waiting_message_from_being_sent_and_says_so(beg
     assert app.notices == ["Your message is no longer waiting to be sent. It is a draft in its chat."]
     gate.set()
     app.idle()
+
+
+@pytest.mark.parametrize("blocker", ["comparison", "models"])
+def test_a_reply_that_waits_for_tools_waits_for_all_else_too(begin: Begin, monkeypatch: pytest.MonkeyPatch, blocker: str) -> None:
+    """It was given up with the refusal of the comparison, which was cleared as soon as the comparison ended."""
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("First."), *([[gate, *answer("Plain.")]] if blocker == "comparison" else [])]))
+    app.ask("One")
+    starting = [True]
+    monkeypatch.setattr(app.session, "tools_starting", lambda example="": starting[0])
+    app.session.regenerate(app.session.chat.turns[0])
+    assert app.message.note == "The reply will start when the tools are ready."
+    if blocker == "comparison":
+        app.services.comparer.compare()
+    else:
+        app.engine.load_gate = gate
+        app.activity.use()
+    starting[0] = False
+    app.tools.changed.emit()
+    waits_for = "the comparison has ended" if blocker == "comparison" else "the models have loaded"
+    assert app.message.note == f"The reply will start when {waits_for}." and app.notices == []
+    gate.set()
+    app.until(lambda: app.session.chat.turns[0].answered.place == (2, 2) and not app.activity.busy)  # type: ignore[union-attr]
+    assert not app.message.note and app.notices == []
+
+
+@pytest.mark.parametrize("way", ["message", "New Chat", "edit"])
+def test_a_reply_that_no_longer_waits_to_start_says_so(begin: Begin, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    app = begin()
+    app.ask("One")
+    monkeypatch.setattr(app.session, "tools_starting", lambda example="": True)
+    app.session.regenerate(app.session.chat.turns[0])
+    assert app.message.note
+    if way == "message":
+        app.send("Two")
+        assert app.message.note == "The message will be sent when the tools are ready."
+    elif way == "New Chat":
+        app.session.new_chat()
+    else:
+        app.session.edit(app.session.chat.turns[0])
+    assert app.notices == ["The reply in “One” didn't start. Try again there."]
+
+
+def test_a_message_for_a_pair_that_is_not_loaded_does_not_go_to_the_server(begin: Begin) -> None:
+    app = begin()
+    with connected(app, VLLM) as replay:
+        gate = app.engine.load_gate = threading.Event()
+        app.engine.load_error = refuse("No memory.")
+        app.activity.use()
+        app.send("For this computer only")
+        assert app.message.note == "The message will be sent when the models have loaded."
+        gate.set()
+        app.until(lambda: not app.loader.running)
+        assert app.loader.sent_to and replies_asked(replay) == 0
+        assert (app.message.text, app.message.note) == ("For this computer only", "")
+        assert app.notices[-1] == "Your message wasn't sent, because the model it was for isn't available."
