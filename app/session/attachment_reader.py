@@ -14,10 +14,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.notice import Notice
 from app.session.page_drawer import PageDrawer
-from app.storage.attached_files import read, read_data
+from app.storage.attached_files import MAX_TEXT, read, read_data
 from app.storage.attachments import Attachment, message_of
 from app.storage.pictures import Page
 from app.text.language import number, tr, translated
+from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens
@@ -97,6 +98,23 @@ class AttachmentReader(QObject):
     def attach_data(self, data: bytes, name: str) -> None:
         """Add a file that isn't on the disk, such as a pasted image."""
         self._start([Reading(Path(name), self.files, partial(read_data, data, name))])
+
+    def add_text(self, text: str) -> Attachment | None:
+        """Add a pasted text as a file. Return None if a message can't have it."""
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > MAX_TEXT or len(self.files) + len(self.reading) >= MOST_FILES:
+            return None
+        place = len(self.files) + len(self.reading) + 1
+        one = Attachment(tr("Pasted text {number}", number=number(place)), clean(text), size)
+        self.restore(one)
+        return one
+
+    def restore(self, one: Attachment) -> None:
+        """Add a file that has been read, unless the message has it."""
+        if self.current(one) is None:
+            self.files.append(one)
+            self._count(one)
+            self._report()
 
     def _start(self, new: list[Reading]) -> None:
         places = max(0, MOST_FILES - len(self.files) - len(self.reading))

@@ -342,7 +342,7 @@ class ChatLibrary(QObject):
         return self._imports[0] if self._imports else None
 
     def import_file(self, file: Path) -> None:
-        """Import chats from Slipstream's JSON or database, or ChatGPT's export."""
+        """Import chats from a file of Slipstream, ChatGPT, or Claude."""
         taken, run = set(self.entries), RunningImport(file.name)
 
         def report(pause: Pause, share: float) -> None:

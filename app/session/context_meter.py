@@ -100,7 +100,7 @@ class ContextMeter(QObject):
 
     @Slot()
     def _forget_while_loading(self) -> None:
-        """Forget the count of a pair that is being replaced, even while it is still loaded."""
+        """Forget the count of a pair that is being replaced."""
         if self._loader.running:
             self._forget()
 

@@ -120,7 +120,10 @@ class SummaryRunner(QObject):
             self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
 
     def _open_new_chat(self, old: Chat, summary: str, waiting: Draft | None) -> None:
-        """Put a chat's summary into a new chat's message, to be edited or sent with the old chat's waiting message."""
+        """Put a chat's summary into a new chat's message, to be edited before sending.
+
+        A message that waits in the old chat goes with it.
+        """
         self._session.new_chat()
         self._session.set_settings(replace(old.settings, rolling=False))
         self._message.begin_with(tr("Summary of “{title}”:", title=old.title) + f"\n\n{summary}", waiting)

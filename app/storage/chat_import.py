@@ -1,4 +1,4 @@
-"""Import of chats from Slipstream's JSON and databases, and ChatGPT's export."""
+"""Import of chats from files of Slipstream, ChatGPT, and Claude."""
 
 import json
 import sqlite3
@@ -16,6 +16,7 @@ from app.storage import chatgpt_import, wording
 from app.storage.chat_export import FORMAT, MAX_BYTES, VERSION
 from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
+from app.storage.claude_import import claude_chat, created_at, is_claude_chat
 from app.storage.encoded_files import EncodedFiles
 from app.storage.json_values import as_dict, as_text, as_time, parsed
 from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
@@ -72,7 +73,7 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
 
     Args:
         store: the store.
-        file: Slipstream's JSON or database, or ChatGPT's export.
+        file: Slipstream's JSON or database, or an export of ChatGPT or Claude.
         taken: ids of chats that may not be stored yet.
         progress: called before each chat is read, compared, and stored, and between the lines or rows of the file. It may change
             the store.
@@ -177,7 +178,7 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
     """
     name = file.name
     try:
-        if file.is_dir():  # ChatGPT's export, unpacked
+        if file.is_dir():  # an unpacked export of ChatGPT or Claude
             file = file / "conversations.json"
         if file.stat().st_size > MAX_BYTES:
             raise _too_large(name)
@@ -198,7 +199,8 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
     except (ValueError, RecursionError) as error:
         raise UserError(
             "import_not_json",
-            "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
+            "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, "
+            "or conversations.json from ChatGPT or Claude.",
             name=name,
         ) from error
     del text
@@ -233,21 +235,22 @@ def from_json(
             raise newer(name)
         return _from_export(data, name, progress, encoded or EncodedFiles())
     found = data if isinstance(data, list) else [data]
-    conversations = [one for one in found if chatgpt_import.is_conversation(one)]
+    conversations = [one for one in found if chatgpt_import.is_conversation(one) or is_claude_chat(one)]
     if not conversations:
         raise UserError(
             "import_no_chats",
-            "“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.",
+            "“{name}” contains no chats. Choose a JSON file exported from Slipstream, "
+            "or conversations.json from ChatGPT or Claude.",
             name=name,
         )
     imported = ImportedChats(files)
     for one in _reported(conversations, progress, 0.1, 0.4):
         try:
-            chat = chatgpt_import.chat_from(one, files)
+            chat = claude_chat(one) if is_claude_chat(one) else chatgpt_import.chat_from(one, files)
         except UserError:
             continue
         if not chat.empty:
-            imported.chats.append(ImportedChat(chat, dated=as_time(one.get("create_time"), 0.0) > 0))
+            imported.chats.append(ImportedChat(chat, dated=as_time(one.get("create_time"), created_at(one)) > 0))
     if not imported.chats:
         raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
@@ -296,7 +299,7 @@ def _values_in(content: bytes, progress: Progress) -> int:
 
 
 def _from_zip(file: Path, progress: Progress) -> bytes:
-    """Return conversations.json from ChatGPT's archive."""
+    """Return conversations.json from an archive of ChatGPT or Claude."""
     name = file.name
     try:
         with zipfile.ZipFile(file) as archive:
@@ -304,7 +307,7 @@ def _from_zip(file: Path, progress: Progress) -> bytes:
             if entry is None:
                 raise UserError(
                     "import_wrong_archive",
-                    "“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.",
+                    "“{name}” contains no conversations.json. Choose an archive exported from ChatGPT or Claude.",
                     name=name,
                 )
             if entry.file_size > MAX_BYTES:

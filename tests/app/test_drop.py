@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage, QTextCursor
 
 from app.storage.attached_files import read
 from app.views.chat.dropped import Dropped, dropped, has_attachment
@@ -97,6 +97,39 @@ def test_files_and_images_are_dropped_and_pasted(start: Start, tmp_path: Path) -
     assert app.notices[-1] == REFUSED and field.toPlainText() == CAT
     app.window.composer.files.chips[0].remove_button.click()
     assert [one.file.name for one in app.window.composer.files.chips] == ["Image 2", "cat.png"]
+
+
+def test_a_long_paste_is_attached_and_undo_brings_the_text_back(start: Start) -> None:
+    app = start()
+    field, long = app.window.composer.field, "Some words.\n" * 500
+    app.type("Summarize: ")
+    field.moveCursor(QTextCursor.MoveOperation.End)
+    for _ in range(2):
+        field.insertFromMimeData(data(long))
+    attached = [("Pasted text 1", long), ("Pasted text 2", long)]
+    assert [(one.name, one.text) for one in app.attachments.files] == attached
+    assert field.toPlainText() == app.message.text == "Summarize: "
+    field.undo()
+    assert [(one.name, one.text) for one in app.attachments.files] == attached[:1]
+    assert field.toPlainText() == app.message.text == f"Summarize: {long}"
+    field.redo()
+    assert [(one.name, one.text) for one in app.attachments.files] == attached and app.message.text == "Summarize: "
+    app.window.composer.files.chips[0].remove_button.click()
+    app.window.composer.button.click()
+    app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
+    sent = app.engine.requests[0].messages[0].content
+    assert sent.count("Some words.") == 500 and sent.endswith("Summarize:")
+    field.insertFromMimeData(data("Short"))
+    field.undo()
+    field.redo()
+    assert app.attachments.files == [] and app.message.text == "Short"
+
+
+def test_a_paste_that_a_message_cannot_have_as_a_file_stays_text(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.session.attachment_reader.MOST_FILES", 0)
+    app = start()
+    app.window.composer.field.insertFromMimeData(data("x" * 9000))
+    assert app.attachments.files == [] and app.message.text == "x" * 9000
 
 
 def test_svg_files_are_text(tmp_path: Path) -> None:

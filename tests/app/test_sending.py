@@ -170,6 +170,8 @@ def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     pasted.setText("\u05e9\u05dc\u05d5\u05dd e\u0301 <b>'; DROP TABLE chat; --</b>\n" * 30_000)
     assert len(pasted.text()) > 1_000_000
     app.window.composer.field.insertFromMimeData(pasted)
+    assert app.attachments.files
+    app.window.composer.field.undo()
     app.window.composer.button.click()
     app.until(lambda: bool(app.engine.requests) and not app.activity.busy)
     assert app.window.composer.text == "" and app.reply.complete

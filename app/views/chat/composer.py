@@ -12,6 +12,7 @@ from app.storage.chat_tree import Turn
 from app.text.language import number, tr
 from app.text.plain_text import clean
 from app.views.chat.dropped import Dropped, dropped, files_in, image_link, is_image
+from app.views.chat.long_pastes import LongPastes
 from app.views.pictures.pdf_dialog import open_pages
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.widgets.controls import IconButton, as_tooltip, button, small_label
@@ -47,6 +48,7 @@ class Composer(QFrame):
         self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(message.submit)
         self.field.dropped.connect(self.attach)
+        self.field.pasted = LongPastes(self.field, attachments)
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
@@ -209,6 +211,7 @@ class _Field(QPlainTextEdit):
     submitted = Signal()
     dropped = Signal(object)  # Dropped
     paged = Signal(int)
+    pasted: LongPastes
 
     def __init__(self, composer: Composer) -> None:
         super().__init__(composer)
@@ -227,10 +230,13 @@ class _Field(QPlainTextEdit):
         return bool(files_in(source)) or is_image(source) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Attach pasted or dropped files and images. A pasted link stays a link."""
+        """Attach pasted or dropped files and images, and long texts.
+
+        A pasted link stays a link.
+        """
         if files_in(source) or is_image(source) or (self._dropping and image_link(source)):
             self.dropped.emit(dropped(source))
-        else:
+        elif self._dropping or not self.pasted.attach(source.text()):
             super().insertFromMimeData(source)
 
     def dropEvent(self, event: QDropEvent) -> None:
