@@ -145,6 +145,11 @@
         </message>
         <message>
             <location filename="../../app/session/attachment_reader.py" />
+            <source>Pasted text {number}</source>
+            <translation>Eingesetzter Text {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/attachment_reader.py" />
             <source>{count} more files can't be attached.</source>
             <translation>{count} weitere Dateien können nicht angehängt werden.</translation>
         </message>
@@ -232,6 +237,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>Open Chat</source>
+            <translation>Chat öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>The reply in “{title}” can't be continued.</source>
+            <translation>Die Antwort in „{title}“ kann nicht fortgesetzt werden.</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
@@ -645,13 +660,48 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the summary has been written.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Zusammenfassung geschrieben ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>Die Nachricht wird gesendet, sobald die Werkzeuge bereit sind.</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent with the summary, in the new chat.</source>
+            <translation>Die Nachricht wird mit der Zusammenfassung im neuen Chat gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply in “{title}” didn't start. Try again there.</source>
+            <translation>Die Antwort in „{title}“ hat nicht begonnen. Versuchen Sie es dort erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The reply will start when the chat's PDF pages have been read.</source>
             <translation>Die Antwort beginnt, sobald die PDF-Seiten des Chats gelesen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the comparison has ended.</source>
+            <translation>Die Antwort beginnt, sobald der Vergleich beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the models have loaded.</source>
+            <translation>Die Antwort beginnt, sobald die Modelle geladen sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the other one has ended.</source>
+            <translation>Die Antwort beginnt, sobald die andere beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the summary has been written.</source>
+            <translation>Die Antwort beginnt, sobald die Zusammenfassung geschrieben ist.</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -667,6 +717,21 @@
             <location filename="../../app/session/next_message.py" />
             <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
             <translation>Ihre Nachricht wartet nicht mehr auf das Senden. Sie steht als Entwurf in ihrem Chat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Your message wasn't sent, because the model it was for isn't available.</source>
+            <translation>Ihre Nachricht wurde nicht gesendet, weil das Modell, für das sie bestimmt war, nicht verfügbar ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>Pages of PDFs are read while their chat is open.</source>
+            <translation>PDF-Seiten werden gelesen, während ihr Chat geöffnet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>The model it was for isn't available.</source>
+            <translation>Das Modell, für das sie bestimmt war, ist nicht verfügbar.</translation>
         </message>
         <message>
             <location filename="../../app/session/outgoing.py" />
@@ -1987,11 +2052,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Messages go to {host}</source>
             <translation>Nachrichten gehen an {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Open Chat</source>
-            <translation>Chat öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -6459,8 +6519,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
+            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT oder Claude.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -6471,8 +6531,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
+            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT oder Claude.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -6489,8 +6549,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
-            <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT exportiertes Archiv.</translation>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT or Claude.</extracomment>
+            <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT oder Claude exportiertes Archiv.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chatgpt_import.py" />

@@ -145,6 +145,11 @@
         </message>
         <message>
             <location filename="../../app/session/attachment_reader.py" />
+            <source>Pasted text {number}</source>
+            <translation>粘贴的文本 {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/attachment_reader.py" />
             <source>{count} more files can't be attached.</source>
             <translation>另有 {count} 个文件无法附加。</translation>
         </message>
@@ -232,6 +237,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>Open Chat</source>
+            <translation>打开对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
+            <source>The reply in “{title}” can't be continued.</source>
+            <translation>无法继续“{title}”中的回复。</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
@@ -645,13 +660,48 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the summary has been written.</source>
+            <translation>摘要写好后将发送该消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the tools are ready.</source>
             <translation>工具就绪后将发送消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent with the summary, in the new chat.</source>
+            <translation>该消息将与摘要一起在新对话中发送。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply in “{title}” didn't start. Try again there.</source>
+            <translation>“{title}”中的回复未开始。请在该对话中重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
             <source>The reply will start when the chat's PDF pages have been read.</source>
             <translation>读完对话中的 PDF 页面后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the comparison has ended.</source>
+            <translation>比较结束后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the models have loaded.</source>
+            <translation>模型载入后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the other one has ended.</source>
+            <translation>另一个回复结束后将开始回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The reply will start when the summary has been written.</source>
+            <translation>摘要写好后将开始回复。</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -667,6 +717,21 @@
             <location filename="../../app/session/next_message.py" />
             <source>Your message is no longer waiting to be sent. It is a draft in its chat.</source>
             <translation>您的消息不再等待发送，已作为草稿保留在其对话中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>Your message wasn't sent, because the model it was for isn't available.</source>
+            <translation>您的消息未发送，因为它所针对的模型不可用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>Pages of PDFs are read while their chat is open.</source>
+            <translation>PDF 页面在其对话打开时读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/outgoing.py" />
+            <source>The model it was for isn't available.</source>
+            <translation>它所针对的模型不可用。</translation>
         </message>
         <message>
             <location filename="../../app/session/outgoing.py" />
@@ -1987,11 +2052,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Messages go to {host}</source>
             <translation>消息将发送到 {host}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Open Chat</source>
-            <translation>打开对话</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -6459,8 +6519,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
+            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件，或者 ChatGPT 或 Claude 的 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -6471,8 +6531,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT.</extracomment>
-            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
+            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件，或者 ChatGPT 或 Claude 的 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -6489,8 +6549,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_wrong_archive</source>
-            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT.</extracomment>
-            <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 导出的归档。</translation>
+            <extracomment>“{name}” contains no conversations.json. Choose an archive exported from ChatGPT or Claude.</extracomment>
+            <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 或 Claude 导出的归档。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chatgpt_import.py" />

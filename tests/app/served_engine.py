@@ -25,6 +25,8 @@ LOCAL_ONLY = {
         "test_context_meter.py",
         "test_counted_prompts.py",
         "test_full_context.py",
+        "test_several_replies.py::test_a_message_that_does_not_fit_is_a_draft_again_and_says_why",
+        "test_several_replies.py::test_a_long_message_that_fits_is_counted_and_sent",
         "views/tools/test_tools_button.py::test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go",
     ),
     "requests to a server don't say how they are run here: priority, exact mode, saved prompts, rolling window": (
@@ -39,6 +41,7 @@ LOCAL_ONLY = {
     "errors and reasons name the server": (
         "views/compare/test_compare.py::test_a_failed_comparison_shows_the_error",
         "test_accessibility.py::test_a_finished_reply_is_announced_once",
+        "test_several_replies.py::test_a_reply_that_cannot_be_continued_says_so_for_its_chat",
         "test_tool_turns.py::test_continue_sends_the_finished_calls",
         "test_window.py::test_errors_are_shown_with_what_the_user_can_do",
         "test_window.py::test_the_dflash_switch_applies_to_the_next_reply_and_is_off_without_a_drafter",
