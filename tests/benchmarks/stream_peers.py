@@ -1,12 +1,13 @@
 """Compare several replies at the same time with other engines: same pair, same prompts, one process, interleaved.
 
-    tests/peers/run.sh --streams [--runs 3] [--streams 2,4,8] [--tokens 128] [--prompts 8] [--json]
+    tests/peers/run.sh --streams [--runs 3] [--streams 2,4,8] [--tokens 128] [--prompts 8] [--past-the-end] [--json]
 
 Compared greedily in float32: mlx-lm's `BatchGenerator` and mlx-dspark 0.20.3's batches, both plain, because theirs take no DFlash
-drafter, and mlx-vlm 0.7.10's batched DFlash loop. Replies run to the token limit. A rate is that of all replies together, from when
-all have their first token to the end of the last one. On a busy computer, compare the rates per second of processor time. A text
-is compared with the same engine's text of the prompt alone. mlx-vlm's Qwen3 can't give features, so its loop gets mlx-lm's model.
-All targets share one set of weights.
+drafter, and mlx-vlm 0.7.10's batched DFlash loop. Replies end as users' replies do, or run to the token limit if asked; after
+their end, the demo pair writes text that no drafter predicts. A rate is that of all replies together, from when all have their
+first token to the end of the last one. On a busy computer, compare the rates per second of processor time. A text is compared with
+the same engine's text of the prompt alone. mlx-vlm's Qwen3 can't give features, so its loop gets mlx-lm's model. All targets share
+one set of weights.
 """
 
 import argparse
@@ -43,7 +44,7 @@ from tests.benchmarks.peers import _version, same_weights  # noqa: E402
 
 Texts = list[list[int]]
 Times = tuple[float, float]  # seconds of wall time and of processor time
-Decoder = Callable[[Sequence[list[int]], int], tuple[Texts, int, Times]]  # texts, tokens
+Decoder = Callable[[Sequence[list[int]], int], tuple[Texts, int, Times]]  # texts, tokens after the first
 
 
 def now() -> Times:
@@ -55,11 +56,11 @@ def since(began: Times) -> Times:
     return wall - began[0], processor - began[1]
 
 
-def ours(engine: Engine, mode: Mode) -> Decoder:
+def ours(engine: Engine, mode: Mode, ends: set[int]) -> Decoder:
     """Our engine, with replies that take turns as the host gives them."""
 
     def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
-        options: dict[str, Any] = {"mode": mode, "max_tokens": limit, "ignore_eos": True, "reuse": False}
+        options: dict[str, Any] = {"mode": mode, "max_tokens": limit, "ignore_eos": not ends, "reuse": False}
         steps = [engine.steps(GenerationRequest(prompt_tokens=tuple(prompt), **options)) for prompt in prompts]
         texts: Texts = [[] for _ in prompts]
         began, tokens, going = None, 0, list(range(len(prompts)))
@@ -81,21 +82,22 @@ def ours(engine: Engine, mode: Mode) -> Decoder:
     return decode
 
 
-def mlx_lm_batches(target: Any, same: Any) -> Decoder:
+def mlx_lm_batches(target: Any, same: Any, ends: set[int]) -> Decoder:
     """mlx-lm's `BatchGenerator`."""
     from mlx_lm.generate import BatchGenerator
 
     model = same_weights(mlx_lm_load(str(target))[0], same)
 
     def decode(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, int, Times]:
-        made = BatchGenerator(model, max_tokens=limit)
+        made = BatchGenerator(model, max_tokens=limit, stop_tokens=[[end] for end in ends])
         places = {uid: at for at, uid in enumerate(made.insert([list(prompt) for prompt in prompts]))}
         texts: Texts = [[] for _ in prompts]
-        began, tokens = None, 0
-        while any(len(text) < limit for text in texts):
+        began, tokens, going = None, 0, len(prompts)
+        while going:
             responses = made.next_generated()
             for response in responses:
                 texts[places[response.uid]].append(int(response.token))
+                going -= response.finish_reason is not None
             if began:
                 tokens += len(responses)
             elif all(texts):
@@ -108,7 +110,7 @@ def mlx_lm_batches(target: Any, same: Any) -> Decoder:
     return decode
 
 
-def mlx_dspark_batches(target: Any, same: Any) -> Decoder:
+def mlx_dspark_batches(target: Any, same: Any, ends: set[int]) -> Decoder:
     """mlx-dspark's batched plain decoding.
 
     It doesn't report the time of the first tokens, so that of a reply of one token is subtracted.
@@ -118,7 +120,7 @@ def mlx_dspark_batches(target: Any, same: Any) -> Decoder:
 
     wrapped, tokenizer = load_target(str(target))
     same_weights(wrapped.model, same)
-    batch_engine.eos_token_ids = lambda _: set()
+    batch_engine.eos_token_ids = lambda _: ends
 
     def timed(prompts: Sequence[list[int]], limit: int) -> tuple[Texts, Times]:
         began = now()
@@ -167,7 +169,7 @@ class Ragged:
         return self._rows[rows.start]
 
 
-def mlx_vlm_dflash(target: Any, drafter: Any, same: Any) -> Decoder:
+def mlx_vlm_dflash(target: Any, drafter: Any, same: Any, ends: set[int]) -> Decoder:
     """mlx-vlm's batched DFlash loop. Prompts are computed one by one, without padding."""
     from mlx_vlm.speculative.dflash import _dflash_rounds_batch  # type: ignore[import-not-found]
     from mlx_vlm.speculative.drafters import load_drafter  # type: ignore[import-not-found]
@@ -191,6 +193,7 @@ def mlx_vlm_dflash(target: Any, drafter: Any, same: Any) -> Decoder:
         texts: Texts = [[first] for first in firsts]
         began = now()
         given: dict[str, Any] = {"sampler": lambda logits: mx.argmax(logits, axis=-1), "greedy_sampling": True}
+        given["stop_check"] = lambda _, token: int(token) in ends
         for found, _ in _dflash_rounds_batch(
             model, draft, merged, Ragged(features), first_bonus=mx.array(firsts), max_tokens=limit, **given
         ):
@@ -247,6 +250,7 @@ def main() -> None:
     parser.add_argument("--streams", type=lambda text: [int(part) for part in text.split(",")], default=[2, 4, 8])
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--prompts", type=int, default=8)
+    parser.add_argument("--past-the-end", action="store_true", help="let replies run to the token limit")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
     target, drafter = demo_pair()
@@ -255,12 +259,12 @@ def main() -> None:
         pass
     for _ in calibrate(engine.pair, threading.Event(), for_later=False):
         pass
-    same = engine.pair.target.model
-    decoders: dict[str, Decoder] = {"plain": ours(engine, "plain"), "dflash": ours(engine, "dflash")}
+    same, ends = engine.pair.target.model, set() if asked.past_the_end else set(engine.pair.tokenizer.eos_token_ids)
+    decoders: dict[str, Decoder] = {"plain": ours(engine, "plain", ends), "dflash": ours(engine, "dflash", ends)}
     others: dict[str, Callable[[], Decoder]] = {
-        "mlx-lm": lambda: mlx_lm_batches(target, same),
-        "mlx-dspark": lambda: mlx_dspark_batches(target, same),
-        "mlx-vlm DFlash": lambda: mlx_vlm_dflash(target, drafter, same),
+        "mlx-lm": lambda: mlx_lm_batches(target, same, ends),
+        "mlx-dspark": lambda: mlx_dspark_batches(target, same, ends),
+        "mlx-vlm DFlash": lambda: mlx_vlm_dflash(target, drafter, same, ends),
     }
     prompts = [chat_prompt.template(engine.pair.tokenizer, prompt.messages) for prompt in PROMPTS[: asked.prompts]]
     missing = {}
@@ -285,8 +289,8 @@ def main() -> None:
 
 
 def show(report: dict[str, Any], asked: argparse.Namespace) -> None:
-    loads = report["load_average"]
-    print(f"{asked.prompts} prompts x {asked.runs} runs of {asked.tokens} tokens, float32, load {loads[0]:.1f} to {loads[1]:.1f}")
+    before, after = report["load_average"]
+    print(f"{asked.prompts} prompts x {asked.runs} runs, up to {asked.tokens} tokens, float32, load {before:.1f} to {after:.1f}")
     for name, sides in report["decoders"].items():
         for count, side in sides.items():
             rates = f"{side['tok_s']:7.1f} tok/s {side['tok_processor_s']:7.1f} per processor second"

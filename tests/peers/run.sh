@@ -14,7 +14,7 @@ if [ "$(cat "$place/ready" 2>/dev/null)" != "$peers" ]; then
     .venv/bin/python -m venv "$place"
     pip() { PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 "$place/bin/python" -m pip install -qq "$@"; }
     pip --constraint packaging/constraints.txt "mlx[cpu]; sys_platform == 'linux'" "mlx; sys_platform == 'darwin'" mlx-lm platformdirs \
-        pydantic requests==2.34.2 Pillow==13.0.0
+        pydantic requests==2.34.2 Pillow==13.0.0 pi-heif==1.4.0
     # without what they ask for besides: their decoding loops need none of it, and it would bring other versions of MLX
     pip --no-deps $peers
     echo "$peers" >"$place/ready"
