@@ -51,6 +51,10 @@ class _Damaged(Exception):
     """An error for received data that doesn't match the listing."""
 
 
+class _CutOff(Exception):
+    """An error for a response that ended early, but after some bytes."""
+
+
 _SILENT = EngineText.of("hub_silent", "The model hub isn't responding. Trying again.")
 _CUTS_OFF = EngineText.of("hub_cut_off", "The model hub cuts off its responses. Trying again.")
 
@@ -72,7 +76,6 @@ class _FileDownload:
     failures: int = 0  # since the last progress
     refusals: int = 0  # of links, since the last progress
     not_before: float = 0.0
-    cut_off: bool = False  # whether bytes have come since the last failure
     damaged: bool = False  # failed verification before
     finished: bool = False
     hashed: int = 0  # bytes hashed of generation `hash_of`
@@ -118,7 +121,7 @@ class FileTransfer:
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._last_progress = time.monotonic()
-        self._cut_off = False  # whether the latest failure came after bytes
+        self._cut_off = False  # whether the latest failure was a cut-off response
         self._waiting = False
         files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.distinct]
         self._kept = sum(file.size for _, file, here in files if here)
@@ -180,8 +183,8 @@ class FileTransfer:
                         self._download(file, file.partial, key)
                 except httpx2.UnsupportedProtocol:
                     raise unsafe_redirect(self._hub.endpoint) from None
-                except (Unreachable, httpx2.TransportError, httpx2.RemoteProtocolError) as error:
-                    self._failed(file, error.after_s if isinstance(error, Unreachable) else None)
+                except (Unreachable, httpx2.TransportError, _CutOff) as error:
+                    self._failed(file, error)
                 except httpx2.RequestError as error:  # too many redirects
                     raise explain(error, file.listing.repo, self._hub.endpoint, has_token=True) from None
                 except _Damaged:
@@ -303,7 +306,7 @@ class FileTransfer:
                     with self._changed:
                         file.active.discard((generation, segment))
         if not whole and not self._stop.is_set() and generation == partial.generation:
-            raise httpx2.RemoteProtocolError("the response is shorter than requested")
+            raise _CutOff
 
     def _receive(self, file: _FileDownload, partial: PartialFile, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
         """Write a response's body to its segment, and return whether it is complete."""
@@ -333,8 +336,12 @@ class FileTransfer:
                         return False
                 if left == 0 or self._stop.is_set():
                     break
+        except httpx2.TransportError:
+            if left < asked and write():
+                raise _CutOff from None
+            raise
         finally:
-            written = write()  # also if the connection is lost
+            written = write()  # also after an error
         return written and left == 0
 
     def _check_answer(self, file: _FileDownload, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int) -> None:
@@ -423,7 +430,6 @@ class FileTransfer:
     def _count(self, file: _FileDownload, count: int, progress: bool) -> None:
         with self._changed:
             self.downloaded += count
-            file.cut_off = True
             if not progress:
                 return
             self._last_progress = time.monotonic()
@@ -431,14 +437,15 @@ class FileTransfer:
             if self._waiting:
                 self._waiting, self.status = False, None
 
-    def _failed(self, file: _FileDownload, after: float | None) -> None:
+    def _failed(self, file: _FileDownload, error: Exception) -> None:
+        after = error.after_s if isinstance(error, Unreachable) else None
         with self._changed:
             wait = min(self._retry.longest_wait, self._retry.first_wait * 2 ** min(file.failures, 99)) * random.uniform(0.75, 1.0)
             if after is not None:
                 wait = min(max(after, wait if file.failures > 2 else 0.0), self._retry.give_up)
             file.failures += 1
             file.not_before = time.monotonic() + wait
-            self._cut_off, file.cut_off = file.cut_off, False
+            self._cut_off = isinstance(error, _CutOff)
             if self._waiting or file.failures > 3:
                 self._waiting = True
                 self.status = _CUTS_OFF if self._cut_off else _SILENT

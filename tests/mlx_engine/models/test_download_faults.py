@@ -74,14 +74,15 @@ def test_download_completes_after_random_faults(
 def test_a_hub_that_cuts_off_every_response_is_given_up(kind: str, cache: HubCache) -> None:
     with LocalHub() as local:
         local.repo("owner/target", target_files(4 * MB))
-        local.faults.extend([Fault(kind, 1_000)] * 20_000)
+        local.faults.extend([Fault(kind, 1)] * 20_000)
         made = download(local, cache, Pair("owner/target"), retry=RetryPolicy(0.0, 0.0, give_up=0.5))
+        reports = list[DownloadProgress]()
         with pytest.raises(UserError) as caught:
-            made.run(threading.Event())
+            made.run(threading.Event(), reports.append)
         assert caught.value.text.code == "hub_cuts_off"
-        assert made.progress.status is not None and made.progress.status.code == "hub_cut_off"
+        assert {report.status.code for report in reports if report.status} == {"hub_cut_off"}  # by several connections at once
         local.faults.clear()
-        again, reports = download(local, cache, made.pair), list[DownloadProgress]()
+        again, reports = download(local, cache, made.pair), []
         assert again.run(threading.Event(), reports.append) is not None
         expect_whole(local, cache, made.pair)
         assert next(report.done for report in reports if report.total) >= made.progress.done > 0  # what had come is kept
