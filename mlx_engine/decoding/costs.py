@@ -32,10 +32,19 @@ _SIZES = (2, 4, 8, 16, 32, 64)  # rows of shared passes, which are corrected sep
 
 
 class PassKind(NamedTuple):
-    """A plain step (`target`, width 1), or a round of `width` rows from a proposer."""
+    """A plain step (`target`, width 1), or a round of `width` rows from a proposer.
+
+    The last `copied` rows of a drafter round are copies behind its drafts.
+    """
 
     proposer: Source
     width: int
+    copied: int = 0
+
+    @property
+    def block(self) -> int:
+        """Rows of the drafter's block, with the anchor; 0 without one."""
+        return self.width - self.copied if self.proposer == "drafter" else 0
 
 
 PLAIN_STEP = PassKind("target", 1)
@@ -63,7 +72,7 @@ class PassLoad(NamedTuple):
         Args:
             block: rows of each draft, if confidence narrows the pass afterwards; otherwise 0.
         """
-        return cls(kind.width, (block or kind.width) if kind.proposer == "drafter" else 0, 1, depth)
+        return cls(kind.width, (block or kind.block) if kind.block else 0, 1, depth)
 
     def plus(self, other: "PassLoad") -> "PassLoad":
         return PassLoad(*(a + b for a, b in zip(self, other, strict=True)))
@@ -98,8 +107,8 @@ class CostTable:
         if kind.proposer == "target":
             return max(_interpolate(self.depths, self.plain, depth), 1e-9)
         seconds = [_interpolate(self.widths, row, kind.width) for row in self.verify]
-        if kind.proposer == "drafter":
-            drafts = [_interpolate(self.widths, row, kind.width) for row in self.draft]
+        if kind.block:
+            drafts = [_interpolate(self.widths, row, kind.block) for row in self.draft]
             seconds = [verify + draft for verify, draft in zip(seconds, drafts, strict=True)]
         return max(_interpolate(self.depths, seconds, depth), 1e-9)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.limits import WINDOWED_CONTEXT
-from mlx_engine.decoding.stream import Step
+from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 
 _NEAR_ZERO = 0.1  # accepted / tested
@@ -18,14 +18,15 @@ def likely_cause(
     """Return the likely cause of an acceptance near zero, or None.
 
     Args:
-        steps: the reply's steps. Lookup rounds don't count.
+        steps: the reply's steps. Copies don't count.
         config: config of the drafter.
         drafter_weights: as in `PairInfo`.
         context: tokens of prompt and reply.
         temperature: of the request.
     """
-    rounds = [step for step in steps if step.proposer == "drafter"]
-    tested, accepted = sum(step.tested for step in rounds), sum(step.accepted for step in rounds)
+    rounds = list(steps)
+    tested = sum(step.tested - step.copies_tested for step in rounds)
+    accepted = sum(step.accepted - step.copies_accepted for step in rounds)
     if tested < _LEAST_TESTED or accepted >= _NEAR_ZERO * tested:
         return None
     if drafter_weights == "float16":

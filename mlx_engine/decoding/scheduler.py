@@ -17,7 +17,8 @@ from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.costs import PassLoad
 from mlx_engine.decoding.front_share import FrontShare
 from mlx_engine.decoding.shared_widths import share_widths
-from mlx_engine.decoding.stream import Step, Stream, accept, propose, run_pass
+from mlx_engine.decoding.step import Step
+from mlx_engine.decoding.stream import Stream, accept, propose, run_pass
 from mlx_engine.decoding.stream_gain import StreamGain
 from mlx_engine.decoding.width import ALONE
 from mlx_engine.hardware import gpu_faults

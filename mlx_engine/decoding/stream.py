@@ -1,7 +1,7 @@
 """One reply on the device: the rows of its passes, and the tokens they add.
 
 Every pass of the target is made between `Stream.propose` and `Stream.accept` by the caller, the scheduler. A pass of
-one row is a plain step. A round has more: the anchor, then drafts of a drafter or of lookup.
+one row is a plain step. A round has more: the anchor, then drafts of a drafter, of lookup, or of both.
 
 Some passes are *queued*: made before the previous one is read, so that the device works while the host reads, delivers, and builds
 the next pass. A plain step needs only the token before it, which can stay on the device. A round also needs its position. The
@@ -18,16 +18,16 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Source
+from mlx_engine.decoding.appending import Copies, append_copies
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind, PassLoad
 from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import FixedWidth, PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.drafter import Backlog, Drafter
-from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.drafters.parts.context import DraftContext
 from mlx_engine.drafters.parts.draft_requests import Block, ContextRows
-from mlx_engine.formats.logprobs import Report, RowLogprobs, read
+from mlx_engine.formats.logprobs import Report, read
 from mlx_engine.hardware.device import DevicePosition, DeviceSpan
 from mlx_engine.kernels.block_verify import BlockVerdict
 from mlx_engine.targets.target import Caches, Target
@@ -36,23 +36,6 @@ Planning = Generator[Block, mx.array, "Rows | None"]
 """Yields a block to draft, if the next rows need one, receives its drafts, and returns the rows; see `Stream.propose`."""
 
 _OPENING = WidthChoice(PassKind("prefill", 1))  # the pass over the last token of the prompt
-
-
-@dataclass(frozen=True)
-class Step:
-    """The tokens that one pass adds to a reply."""
-
-    tokens: tuple[int, ...]
-    sources: tuple[Source, ...]  # one per token
-    width: int = 1  # verified rows; 1 for a plain step
-    drafted: int = 0
-    tested: int = 0  # drafts compared with the target's choices
-    accepted: int = 0
-    proposer: Source = "target"
-    why: EngineText | None = None  # reason for a plain step
-    trial: bool = False  # made to measure its cost or acceptance
-    streams: int = 1  # in the pass
-    logprobs: tuple[RowLogprobs, ...] = ()  # one per token, if asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +49,7 @@ class Rows:
         drafts: uint32 [R - 1]; None for a plain step.
         following: position of the token that row 0 chooses; [1] uint32 if only the device knows it.
         noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
-        match: length of the match that lookup's drafts continue.
+        match: length of the match that copies continue.
         ahead: whether the previous pass was unread.
         shared: what all streams bring to the pass, if it has rows of others. Its time isn't that of this width.
         drafted: rows of the block that a drafter drafted; 0 without one. Confidence or a grammar may have narrowed it.
@@ -141,7 +124,7 @@ class Stream:
     ends: frozenset[int] = frozenset()
     drafter: Drafter | None = None
     context: DraftContext | None = None
-    copies: Lookup | None = None
+    copies: Copies | None = None
     clock: Callable[[], float] = time.perf_counter
     queue_ahead: bool = False
     opens: bool = True
@@ -279,8 +262,10 @@ class Stream:
                 self.context.drop(drafted + 1 - held)
         logprobs = read(current.report, len(tokens))
         tested = min(len(accepted) + 1, drafted)
+        first_copy = max(choice.kind.block - 1, 0)
         self._record(rows, tested, len(accepted))
         proposer: Source = "target" if choice is _OPENING else choice.kind.proposer
+        sources: list[Source] = [proposer if at < first_copy else "lookup" for at in range(len(accepted))]
         last: Source = "prefill" if choice is _OPENING else "target"
         count = min(held, self.limit)
         tokens = tokens[:count]
@@ -291,11 +276,13 @@ class Stream:
         self.ended = self.limit == 0 or self.anchor in self.ends
         return Step(
             tokens=tokens,
-            sources=(*(proposer for _ in accepted), last)[:count],
+            sources=(*sources, last)[:count],
             width=drafted + 1,
             drafted=drafted,
             tested=tested,
             accepted=len(accepted),
+            copies_tested=max(tested - first_copy, 0),
+            copies_accepted=max(len(accepted) - first_copy, 0),
             proposer=proposer,
             why=choice.why,
             trial=choice.trial,
@@ -341,15 +328,20 @@ class Stream:
             drafts = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
             return self._block(choice, anchor, drafts, None, match, 0)
         assert self.drafter is not None and self.context is not None
-        if self.queue_ahead:
+        if self.queue_ahead and not choice.appends:
             return (yield from self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False))
         if widest := self.controller.widest(choice) if self.drafter.config.confident else 0:
             rows = min(widest, most)
         noise = self.chooser.noise(start + 1, rows, self.vocabulary)
         drafts = yield Block(self.context, anchor, rows, self.chooser, noise)
-        if widest and self.context.confidence is not None:
-            choice = self.controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
+        if widest:
+            if self.context.confidence is not None:
+                choice = self.controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
             drafts = drafts[: min(choice.kind.width, rows) - 1]
+        if choice.appends and self.copies is not None:
+            choice, copied, match = append_copies(choice, cast(list[int], drafts.tolist()), self.copies, self.controller, start)
+            if copied := copied[: most - 1 - drafts.size]:
+                drafts, noise = mx.concatenate([drafts, mx.array(copied, mx.uint32)]), None
         if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)
         return self._block(choice, anchor, drafts, noise, match, rows)
@@ -372,7 +364,7 @@ class Stream:
         width = choice.kind.width
         if current.position is None:
             return Rows(current.anchor, None, choice, None, self.caches.length + 1, ahead=True) if width == 1 else None
-        if choice.kind.proposer == "lookup":
+        if choice.kind.proposer == "lookup" or choice.appends:
             return None
         if width == 1 or width > self.limit - rows + 1:
             self._decided = choice
@@ -409,7 +401,8 @@ class Stream:
         self._ended_at, self._aside = at, 0.0
         if rows.choice is _OPENING:
             return
-        if rows.can_wait and not rows.ahead and not self.penalties.active:
+        waits = self.queue_ahead and rows.choice.appends and not rows.choice.kind.copied
+        if waits or (rows.can_wait and not rows.ahead and not self.penalties.active):
             seconds = None  # includes a wait that queued passes avoid
         if self.joined or rows.shared is not None or rows.tokens.size != rows.choice.kind.width:
             seconds = None  # ran during another reply's turn, or cut short by the end of the reply

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
+from mlx_engine.decoding.copy_rates import CopyRates
 from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
 from mlx_engine.drafters.lookup import Offer
 
@@ -33,7 +34,7 @@ _SUCCESS = 2  # accepted drafts after which a hopeless reply is forgotten
 _MIN_LOSS = 0.05  # minimum charge for a trial, even if it wins
 _PARKING_DOUBT = 0.7  # standard deviations of acceptance granted to rounds before plain decoding takes over
 _OPTIMISM = 1.0  # standard deviations added to the estimate for a trial
-_MIN_GAIN = 1.02  # minimum speed-up that a trial must promise
+_MIN_GAIN = 1.02  # minimum speed-up that a trial, or appending, must promise
 _PLAIN_TRIAL_STEPS = 2  # two, because the first isn't queued ahead and its time isn't representative
 _VAGUE = 0.12  # uncertainty of the plain cost, relative to the best round's, above which plain decoding is timed first
 _STEPS_PER_ROUND = 8.0  # plain steps that count as one round for the decay of acceptance
@@ -41,7 +42,6 @@ _MEMORIES = (40.0, 10.0)  # of acceptance estimates, in rounds
 _BANDS = 2.0  # ranges of temperature that are remembered separately, per unit
 _UNKNOWN = 0.7  # acceptance assumed before any draft is tested
 _HOPED = 0.75  # acceptance assumed for a trial during plain decoding
-_COPIES = {3: 0.5, 6: 0.75, 12: 0.9, 24: 0.95}  # match length -> acceptance assumed for a copied token
 _BATCH = 8  # plain steps per recorded median
 _CONFIDENCE_RATE = 0.05  # correction of a drafter's confidence per tested draft
 _REVIEW_EVERY = 32  # plain steps between comparisons of costs
@@ -79,6 +79,7 @@ class WidthChoice:
     Attributes:
         why: reason for a plain step.
         trial: whether it is made to measure its cost or acceptance.
+        appends: whether copies follow the drafts if these end like earlier text.
         company: other streams in the pass.
         pace: expected seconds per token of the best pass.
     """
@@ -86,6 +87,7 @@ class WidthChoice:
     kind: PassKind
     why: EngineText | None = None
     trial: bool = False
+    appends: bool = False
     company: Company = field(default=ALONE, compare=False)
     pace: float = field(default=0.0, compare=False)
 
@@ -147,6 +149,14 @@ class WidthController(Protocol):
 
         Args:
             confidence: the drafter's log-odds that each draft is accepted if all earlier ones are.
+        """
+        return choice
+
+    def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
+        """Return the choice with the number of copies behind its drafts that promises the most.
+
+        Args:
+            offer: what lookup can copy behind these drafts.
         """
         return choice
 
@@ -219,15 +229,14 @@ class TemperatureBand:
     Attributes:
         usual: acceptance of drafts over all replies, except while plain decoding wins.
         hopeless: acceptance of drafts in the latest reply if plain decoding won because few were accepted, or None.
-        copies: acceptance of copies by length of the match.
+        copies: acceptance of copies.
         credit: trial credit, in plain steps.
     """
 
     def __init__(self, block: int) -> None:
         self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
         self.hopeless: list[float] | None = None
-        longest = COPY_WIDTHS[-1] - 1
-        self.copies = {length: Acceptance(longest, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
+        self.copies = CopyRates()
         self.credit = 0.0
 
 
@@ -308,8 +317,8 @@ class AutomaticWidth(WidthController):
             self._outlook = self._compare(depth)
         outlook = self._outlook
         self._pace = outlook.pace
-        if offer is not None and (copy := self._lookup(depth, offer, outlook)) is not None:
-            return copy
+        if offer is not None and (copying := self._with_copies(depth, offer, outlook)) is not None:
+            return copying
         if outlook.trial is None or not self._began or self._band.credit < outlook.price:
             return outlook.best
         if outlook.trial == PLAIN_STEP:
@@ -345,6 +354,14 @@ class AutomaticWidth(WidthController):
         }
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
 
+    def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
+        tokens, (_, accepted) = self._band.copies.tokens(offer.match), self._band.copies.blocks()
+
+        def gain(kind: PassKind) -> float:
+            return accepted * tokens[kind.copied] - self._costs.seconds(kind, depth, choice.company.load) / choice.pace
+
+        return replace(choice, kind=max([choice.kind, *_longer(choice.kind.width, offer)], key=gain))
+
     def record(self, outcome: PassOutcome) -> None:
         """Update costs, acceptance, and trial budget with the outcome of a pass."""
         kind, depth, company = outcome.choice.kind, outcome.depth, outcome.choice.company
@@ -364,18 +381,22 @@ class AutomaticWidth(WidthController):
             if self._steps_since_round % _REVIEW_EVERY == 0 or outcome.choice.trial:
                 self._outlook = None
             return
+        drafts = max(kind.block - 1, 0)
+        tested, accepted = min(outcome.tested, drafts), min(outcome.accepted, drafts)
+        self._band.copies.record(outcome.match, outcome.tested - tested, outcome.accepted - accepted)
         if kind.proposer == "lookup":
-            self._band.copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
             self._steps_since_round += outcome.accepted + 1
             return
-        for at, chance in enumerate(self._confidence[: outcome.tested]):
-            self._history.shift += _CONFIDENCE_RATE * ((at < outcome.accepted) - chance)
+        if outcome.choice.appends:
+            self._band.copies.record_block(kind.copied > 0, accepted == drafts)
+        for at, chance in enumerate(self._confidence[:tested]):
+            self._history.shift += _CONFIDENCE_RATE * ((at < accepted) - chance)
         self._confidence = []
         rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
         self._steps_since_round = 0
-        if self._band.hopeless is not None and outcome.accepted >= min(_SUCCESS, kind.width - 1):  # the text has changed
+        if self._band.hopeless is not None and accepted >= min(_SUCCESS, drafts):  # the text has changed
             self._band.hopeless, self._drafts = None, self._blend()
-        self._drafts.record(outcome.tested, outcome.accepted, rounds)
+        self._drafts.record(tested, accepted, rounds)
         self._failures = self._failures + 1 if outcome.choice.trial and outcome.accepted == 0 else 0
         self._outlook = None
 
@@ -467,20 +488,29 @@ class AutomaticWidth(WidthController):
     def _blend(self) -> BlendedAcceptance:
         return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
 
-    def _lookup(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
-        """Return a lookup round if it should beat the best drafter pass."""
-        if offer.match < min(_COPIES):
-            return None
-        tokens = tokens_by_width(self._band.copies[_match_class(offer.match)].chances())
-        best, pace = None, outlook.pace
+    def _with_copies(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
+        """Return a round with copies if it should beat the best pass without."""
+        load, others, rates = self.company.load, self.company.tokens, self._band.copies
+        tokens, best, pace = rates.tokens(offer.match), None, outlook.pace
         for width in COPY_WIDTHS:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):
                 kind = PassKind("lookup", width)
-                each = self._costs.seconds(kind, depth, self.company.load) / (tokens[width - 1] + self.company.tokens)
+                each = self._costs.seconds(kind, depth, load) / (tokens[width - 1] + others)
                 if each < pace:
-                    best, pace = kind, each
-        return None if best is None else WidthChoice(best)
+                    best, pace = WidthChoice(kind), each
+        if not tokens or not outlook.best.kind.block:
+            return best
+        block, (followed, accepted) = outlook.best.kind.width, rates.blocks()
+        drafted, tokens = tokens_by_width(self._drafts.chances()[0])[block - 1], rates.tokens(offer.match + block - 1)
+        seconds = self._costs.seconds(outlook.best.kind, depth, load)
+        for kind in _longer(block, offer):
+            longer = followed * (self._costs.seconds(kind, depth, load) - seconds)
+            each = (seconds + longer) / (drafted + followed * accepted * (tokens[kind.copied] - 1) + others)
+            if each * _MIN_GAIN < pace:  # reading the drafts first takes time, too
+                best, pace = replace(outlook.best, appends=True), each
+        return best
 
 
-def _match_class(match: int) -> int:
-    return max(length for length in _COPIES if length <= match)
+def _longer(block: int, offer: Offer) -> list[PassKind]:
+    """Return the rounds with copies behind a block."""
+    return [PassKind("drafter", width, width - block) for width in COPY_WIDTHS if block < width <= offer.tokens + 1]

@@ -34,22 +34,25 @@ class Lookup:
         self._places: dict[tuple[int, ...], list[int]] = {}  # positions after each occurrence of a token sequence
         self._indexed = 0  # positions before this one are indexed
         self._from = 0  # source position of the latest offer
+        self._drafts: Sequence[int] = ()  # of the latest offer
 
     def add(self, tokens: Sequence[int]) -> None:
         """Append final tokens of the reply."""
         self._tokens += tokens
 
-    def offer(self) -> Offer | None:
-        """Find the longest earlier match of the last tokens; return None if there is none."""
+    def offer(self, drafts: Sequence[int] = ()) -> Offer | None:
+        """Find the longest earlier match of the last tokens, followed by drafts; return None if there is none."""
         tokens, end = self._tokens, len(self._tokens)
+        tail = [*tokens[-_LONGEST:], *drafts]
         for place in range(max(self._indexed, _SHORTEST), end):
             self._places.setdefault(tuple(tokens[place - _SHORTEST : place]), []).append(place)
         self._indexed = end
-        places = self._places.get(tuple(tokens[-_SHORTEST:]), ()) if end >= _SHORTEST else ()
+        self._drafts = drafts
+        places = self._places.get(tuple(tail[-_SHORTEST:]), ())
         best = 0
         for place in places[-1 : -_PLACES - 1 : -1]:
             match = _SHORTEST
-            while match < min(_LONGEST, place) and tokens[place - match - 1] == tokens[end - match - 1]:
+            while match < min(_LONGEST, place, len(tail)) and tokens[place - match - 1] == tail[-match - 1]:
                 match += 1
             if match > best:
                 best, self._from = match, place
@@ -57,7 +60,7 @@ class Lookup:
 
     def propose(self, count: int) -> list[int]:
         """Return `count` tokens of the latest offer, repeated if it is too short."""
-        copied = self._tokens[self._from : self._from + count]
+        copied = [*self._tokens[self._from : self._from + count], *self._drafts][:count]
         while len(copied) < count:
-            copied.append(copied[len(copied) - (len(self._tokens) - self._from)])
+            copied.append(copied[len(copied) - (len(self._tokens) + len(self._drafts) - self._from)])
         return copied

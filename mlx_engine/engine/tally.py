@@ -8,7 +8,7 @@ import mlx.core as mx
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import Mode
-from mlx_engine.decoding.stream import Step
+from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.turns import ReplyClock
 
 
@@ -64,7 +64,6 @@ class Tally:
         prefill = self._first or 0.0
         reading = prefill - self.image_s
         decoding = self._last - prefill if self._first is not None else 0.0
-        looked_up = [step for step in self.rounds if step.proposer == "lookup"]
         return Stats(
             mode=self.mode,
             prompt_tokens=self.prompt_tokens,
@@ -85,9 +84,9 @@ class Tally:
             why_plain=self.why_plain,
             peak_memory_bytes=mx.get_peak_memory(),
             seed=self.seed,
-            lookup_rounds=len(looked_up),
-            lookup_tested=sum(step.tested for step in looked_up),
-            lookup_accepted=sum(step.accepted for step in looked_up),
+            lookup_rounds=sum(step.proposer == "lookup" for step in self.rounds),
+            lookup_tested=sum(step.copies_tested for step in self.rounds),
+            lookup_accepted=sum(step.copies_accepted for step in self.rounds),
             trials=sum(step.trial for step in (*self.rounds, *self._plain)),
             exact=self.exact,
             plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),

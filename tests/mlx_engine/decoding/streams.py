@@ -1,6 +1,7 @@
 """Replies' streams under a script, and comparison of the caches and contexts that they leave."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -12,7 +13,8 @@ from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.scheduler import decode
-from mlx_engine.decoding.stream import Step, Stream
+from mlx_engine.decoding.step import Step
+from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.lookup import Offer
 from tests.mlx_engine.targets.test_families import contents
@@ -28,28 +30,39 @@ class Scripted(WidthController):
         self.outcomes: list[PassOutcome] = []
 
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        kind = next(self._passes)
+        self._kind = kind = next(self._passes)
+        if kind.copied:
+            return WidthChoice(PassKind("drafter", kind.block), appends=True)
         return WidthChoice(kind, "as scripted" if kind == PLAIN_STEP else "")
+
+    def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
+        return replace(choice, kind=self._kind)
 
     def record(self, outcome: PassOutcome) -> None:
         self.outcomes.append(outcome)
 
 
 class SometimesWrong:
-    """Proposes the tokens of the plain reply, with one of each block replaced."""
+    """Proposes the tokens of the plain reply, with one of each block replaced.
+
+    Attributes:
+        behind: number of drafts that the next proposal follows.
+    """
 
     def __init__(self, plain: Sequence[int], wrong: Sequence[int]) -> None:
         self._plain, self._wrong = plain, cycle(wrong)
-        self._at = 0
+        self._at, self.behind = 0, 0
 
     def add(self, tokens: tuple[int, ...]) -> None:
         self._at += len(tokens)
 
-    def offer(self) -> Offer | None:
+    def offer(self, drafts: Sequence[int] = ()) -> Offer | None:
+        self.behind = len(drafts)
         return Offer(15, 3)
 
     def propose(self, count: int) -> list[int]:
-        drafts = [*self._plain[self._at : self._at + count], *[5] * count][:count]
+        begin = self._at + self.behind
+        drafts = [*self._plain[begin : begin + count], *[5] * count][:count]
         wrong = next(self._wrong)
         return [5 if i == wrong else token for i, token in enumerate(drafts)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from mlx_engine.cli.main import main
 from mlx_engine.decoding.low_acceptance import likely_cause
-from mlx_engine.decoding.stream import Step
+from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.files.checkpoint import read_config
@@ -21,8 +21,9 @@ FULL = parse(read_config(demo_pair()[1]))
 WINDOWED = replace(FULL, windows=(2048,) * FULL.layers)
 
 
-def rounds(tested: int, accepted: int, proposer: str = "drafter") -> list[Step]:
-    return [Step((1,), ("target",), 8, 7, tested, accepted, proposer)]  # type: ignore[arg-type]
+def rounds(tested: int, accepted: int, copies: int = 0) -> list[Step]:
+    counts = {"copies_tested": copies, "copies_accepted": copies}
+    return [Step((1,), ("target",), 8, 7, tested + copies, accepted + copies, **counts)]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def rounds(tested: int, accepted: int, proposer: str = "drafter") -> list[Step]:
         (rounds(100, 5), WINDOWED, "bfloat16", 90_000, 0.0, "drafter_for_other_text"),
         (rounds(100, 5), FULL, "bfloat16", 120_000, 0.0, "drafter_for_other_text"),
         (rounds(100, 5), FULL, "4 bit", 1000, 2.0, "temperature_too_high_to_draft"),
-        (rounds(100, 5) + rounds(50, 50, "lookup"), FULL, "4 bit", 1000, 1.0, "drafter_for_other_text"),
+        (rounds(50, 5) + rounds(50, 0, copies=50), FULL, "4 bit", 1000, 1.0, "drafter_for_other_text"),
         (rounds(100, 10), FULL, "4 bit", 1000, 2.0, None),
         (rounds(19, 0), FULL, "float16", 1000, 0.0, None),
         ([], FULL, "float16", 1000, 0.0, None),

@@ -115,10 +115,10 @@ def test_the_sample_covers_every_two_values():
 
 
 class Foresight:
-    """A drafter that proposes the true continuation, except at some positions."""
+    """A drafter that proposes the true continuation, except at some positions: `errors` of 11."""
 
-    def __init__(self, drafter: Any, truth: list[int]) -> None:
-        self._drafter, self._truth = drafter, truth
+    def __init__(self, drafter: Any, truth: list[int], errors: int = 3) -> None:
+        self._drafter, self._truth, self._errors = drafter, truth, errors
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._drafter, name)
@@ -129,7 +129,7 @@ class Foresight:
     def _proposed(self, block: Block) -> mx.array:
         at = block.context.start + mx.arange(1, block.rows)  # a number, or an array where only the device knows it
         ahead = mx.take(mx.array([*self._truth, *[0] * 64], mx.uint32), at)
-        return mx.where(at * 7919 % 11 < 3, (ahead + 1) % VOCABULARY, ahead)
+        return mx.where(at * 7919 % 11 < self._errors, (ahead + 1) % VOCABULARY, ahead)
 
 
 @pytest.fixture(scope="module")
@@ -225,3 +225,19 @@ def test_copies_wider_than_a_block_give_the_plain_text(pair, row):
     prompt = [token % SMALLEST for token in draw(20, 5)]
     for sampling in (Sampling(), Sampling(1.0)):
         check(pair(*row), prompt, sampling, 3, 70, passes, [31, 5, 0, 17])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_copies_behind_drafts_give_the_plain_text(pair, row):
+    """A block whose drafts are right, and one with a wrong draft, before copies of which some are right."""
+    both = [PassKind("drafter", width, copied) for width, copied in ((32, 29), (24, 22), (12, 9))]
+    passes = [*both, PassKind("drafter", 4), PLAIN_STEP]
+    engine, prompt = pair(*row), [token % SMALLEST for token in draw(20, 5)]
+    own = engine.pair.drafter
+    for sampling in (Sampling(), Sampling(1.0)):
+        asked = tokens(prompt, seed=3, max_tokens=70, mode="plain")
+        plain = reply(engine, replace(asked, sampling=sampling)).tokens
+        engine.pair.drafter = Foresight(own, [*prompt, *plain])
+        steps = check(engine, prompt, sampling, 3, 70, passes, [31, 5, 0, 17])
+        engine.pair.drafter = own
+        assert len(plain) < 70 or 0 < sum(step.copies_accepted for step in steps) < sum(step.copies_tested for step in steps)

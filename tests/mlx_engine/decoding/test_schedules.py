@@ -20,8 +20,10 @@ from tests.mlx_engine.prefix.prefix_pairs import SHORT
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
 GREEDY = Sampling()
-QUEUED = st.just(PLAIN_STEP) | st.builds(PassKind, st.just("drafter"), st.integers(2, 8))
-PASSES = QUEUED | st.builds(PassKind, st.just("lookup"), st.integers(2, 32))
+QUEUED = st.just(PLAIN_STEP) | st.builds(PassKind, st.just("drafter"), st.integers(2, 8), st.just(0))
+COPIES = st.builds(PassKind, st.just("lookup"), st.integers(2, 32), st.just(0))
+BOTH = st.builds(lambda block, copied: PassKind("drafter", block + copied, copied), st.integers(2, 8), st.integers(1, 24))
+PASSES = QUEUED | COPIES | BOTH
 
 
 def check(engine, prompt, sampling, seed, limit, passes, wrong, end=None, stop=None):
@@ -46,12 +48,14 @@ def check(engine, prompt, sampling, seed, limit, passes, wrong, end=None, stop=N
         for step in steps:
             assert step.width <= left + 1
             drafts = min(step.accepted, len(step.tokens))
-            assert step.sources == (step.proposer,) * drafts + ("target",) * (len(step.tokens) - drafts)
+            own = min(step.accepted - step.copies_accepted, drafts)
+            wanted = ("drafter",) * own + ("lookup",) * (drafts - own) + ("target",) * (len(step.tokens) - drafts)
+            assert step.sources == wanted
             left -= len(step.tokens)
         assert left >= 0
     for run in runs:  # so that a later turn can continue
         assert run.context.position == run.caches.length
-    if all(kind.proposer != "lookup" for kind in passes):  # a copy can't be queued, so the steps may be others
+    if all(kind.proposer != "lookup" and not kind.copied for kind in passes):  # a copy can't be queued, so the steps may be others
         assert heard[0] == heard[1]
         same_state(*runs)
     return heard[0]

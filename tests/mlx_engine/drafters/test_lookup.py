@@ -43,6 +43,32 @@ def test_an_offer_continues_an_earlier_occurrence_of_the_last_tokens(prompt, pie
         )
 
 
+@given(text=TOKENS, drafts=st.lists(st.integers(0, 3), max_size=6), count=st.integers(1, 15))
+def test_copies_behind_drafts_continue_a_match_before_them(text, drafts, count):
+    """As if the drafts were text, but nothing is copied of places in them."""
+    lookup, whole = Lookup(text, 15), [*text, *drafts]
+    lookup.offer()
+    offer = lookup.offer(drafts)
+    if offer is None:
+        return
+    assert 3 <= offer.match <= longest_match(whole)
+    proposed = lookup.propose(count)
+    extended, end = whole + proposed, len(whole)
+    assert len(proposed) == count and any(
+        extended[place : place + count] == proposed and whole[place - offer.match : place] == whole[end - offer.match :]
+        for place in range(offer.match, len(text))
+    )
+
+
+def test_drafts_choose_among_matches():
+    """The latest match disagrees with them."""
+    lookup = Lookup([1, 2, 3, 4, 5, 6, 9, 1, 2, 3, 7, 7, 9, 1, 2, 3], 4)
+    assert lookup.offer() == Offer(4, 4) and lookup.propose(2) == [7, 7]
+    assert lookup.offer([4, 5]) == Offer(4, 5) and lookup.propose(2) == [6, 9]
+    assert lookup.offer([4, 4]) is None
+    assert lookup.offer() == Offer(4, 4) and lookup.propose(2) == [7, 7]
+
+
 def test_the_longest_of_the_latest_matches_wins():
     lookup = Lookup([1, 2, 3, 4, 5, 9, 9, 3, 4, 5, 7, 7, 1, 2, 3, 4, 5], 4)
     assert lookup.offer() == Offer(4, 5)

@@ -28,7 +28,7 @@ from mlx_engine.contract.events import (
     PairInfo,
 )
 from mlx_engine.contract.requests import Compare, Contestant, LoadPair, Message, with_drafters
-from mlx_engine.decoding.stream import Step
+from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine import engine as engine_module
 from mlx_engine.engine import local_comparison
@@ -329,13 +329,15 @@ def test_a_tuned_pair_is_loaded_again_without_lora_weights(pairs: Pairs, monkeyp
     assert asked == [(drafters[0], False), (drafters[1], False)]
 
 
-def test_drafts_of_lookup_are_counted_apart() -> None:
+def test_copies_are_counted_apart() -> None:
     tally = Tally(ReplyClock(ReplyTurns()), "dflash", 1, None, False)
-    for proposer, tested, accepted in (("target", 0, 0), ("drafter", 7, 4), ("lookup", 5, 5), ("lookup", 2, 1)):
-        tally.add(Step((3,), (proposer,), 8, tested, tested, accepted, proposer), 1, 0.1)
+    rounds = ("target", 0, 0, 0), ("drafter", 7, 4, 0), ("lookup", 5, 5, 5), ("drafter", 9, 8, 2)
+    for proposer, tested, accepted, copies in rounds:
+        counts = {"copies_tested": min(copies, tested), "copies_accepted": max(copies - (tested - accepted), 0)}
+        tally.add(Step((3,), (proposer,), 8, tested, tested, accepted, proposer, **counts), 1, 0.1)
     found = tally.stats()
-    assert (found.tested, found.accepted) == (14, 10)
-    assert (found.lookup_rounds, found.lookup_tested, found.lookup_accepted) == (2, 7, 6)
+    assert (found.tested, found.accepted) == (21, 17)
+    assert (found.lookup_rounds, found.lookup_tested, found.lookup_accepted) == (1, 7, 6)
 
 
 def test_a_lookup_reply_uses_no_drafts(pairs: Pairs) -> None:
