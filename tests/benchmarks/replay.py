@@ -7,8 +7,8 @@ blocks yield the published tokens per round, and 0.95 (or, with --alike, the sam
 the whole context. A pass costs what `pass_times` predicts for a chip, with our kernels up to 16 rows, or the calibrated table of
 this machine. A round that can't be queued, because the host has to read before it, costs 1.5 ms more on a GPU.
 
-"engine" is its own code, with copies of a block or of 32 rows. The other rules know the costs and learn acceptance as the engine
-does, without trials. --agents stores sessions of real agents in a folder, and reads them again; see `replay_agents`.
+The engine's own code chooses passes and copies, and learns acceptance. --agents stores sessions of real agents in a folder, and
+reads them again; see `replay_agents`.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from mlx_engine.drafters.dflash2.config import KIND as DFLASH2
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.models.library.pass_times import PassTimes
 from tests.benchmarks import replay_texts
-from tests.benchmarks.replay_rules import SOURCES, WIDEST, WIDTHS, Engine, Machine, Reply, Rule, Tally, copy_alone, replies
+from tests.benchmarks.replay_rules import SOURCES, WIDEST, WIDTHS, Engine, Machine, Reply, Tally, copy_alone, replies
 from tests.benchmarks.replay_texts import Turn
 from tests.mlx_engine.models.published_speeds import CHIPS, DRAFTERS, MODELS
 
@@ -74,21 +74,13 @@ def machines() -> list[Machine]:
     return [predicted(chip, *pair) for chip in ("M1 Max", "M4 Max", "M5 Max") for pair in _PAIRS]
 
 
-def rules(machine: Machine) -> dict[str, Any]:
-    """Return all ways of drafting on a machine."""
-    block = machine.block
+def rules(machine: Machine) -> dict[str, Engine]:
+    """Return the ways of drafting on a machine."""
     return {
-        "drafter": Rule(machine),
-        "lookup 32": Rule(machine, WIDEST, drafting=False),
-        "engine, block": Engine(machine, block),
-        "engine, 32": Engine(machine, WIDEST),
-        "either, block": Rule(machine, block),
-        "either, 32": Rule(machine, WIDEST),
-        "appended": Rule(machine, WIDEST, append="offered"),
-        "appended, always": Rule(machine, WIDEST, append="always"),
-        **{f"branches {rows}": Rule(machine, WIDEST, branch=rows) for rows in (7, 15, 23)},
-        "chain by score": Rule(machine, WIDEST, scores="chain"),
-        "tree by score": Rule(machine, WIDEST, scores="tree"),
+        "drafter": Engine(machine, 1),
+        "copies": Engine(machine, WIDEST, lookup_only=True),
+        "either, block": Engine(machine, machine.block),
+        "both, 32": Engine(machine, WIDEST),
     }
 
 
