@@ -229,7 +229,7 @@ def test_copies_wider_than_a_block_give_the_plain_text(pair, row):
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
 def test_copies_behind_drafts_give_the_plain_text(pair, row):
-    """A block whose drafts are right, and one with a wrong draft, before copies of which some are right."""
+    """Blocks and copies have right and wrong tokens."""
     both = [PassKind("drafter", width, copied) for width, copied in ((32, 29), (24, 22), (12, 9))]
     passes = [*both, PassKind("drafter", 4), PLAIN_STEP]
     engine, prompt = pair(*row), [token % SMALLEST for token in draw(20, 5)]
