@@ -13,6 +13,8 @@ from mlx_engine.drafters.lookup import Offer
 class Copies(Protocol):
     """A proposer of copies, such as `Lookup`."""
 
+    def add(self, tokens: tuple[int, ...]) -> None: ...
+
     def offer(self, drafts: Sequence[int] = ()) -> Offer | None: ...
 
     def propose(self, count: int) -> list[int]: ...
@@ -21,7 +23,10 @@ class Copies(Protocol):
 def append_copies(
     choice: WidthChoice, drafts: Sequence[int], copies: Copies, controller: WidthController, depth: int
 ) -> tuple[WidthChoice, list[int], int]:
-    """Return the choice with copies behind its drafts, as many as pay, with these copies and the match that they continue.
+    """Choose the copies behind drafts, as many as pay.
+
+    Returns:
+        The choice with the number of copies, the copies, and the length of the match that they continue.
 
     Args:
         choice: of a drafter round that appends.

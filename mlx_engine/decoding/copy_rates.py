@@ -16,11 +16,11 @@ class CopyRates:
         self._blocks = Acceptance(2, memory=50, weight=1.0, start=_FOLLOWED)
 
     def tokens(self, match: int) -> list[float]:
-        """Return the tokens of rounds of 1, 2, … rows with copies that continue a match; none if it is too short."""
+        """Return the tokens of copies of 1, 2, … rows; none if the match is too short."""
         return tokens_by_width(self._class(match).chances()) if match >= min(_ASSUMED) else []
 
     def blocks(self) -> tuple[float, float]:
-        """Return the chances that copies follow a block, and that all drafts of such a block are accepted."""
+        """Return the chances that copies follow a block, and that its drafts are right."""
         followed, accepted = self._blocks.chances()
         return followed, accepted
 
@@ -30,7 +30,7 @@ class CopyRates:
             self._class(match).record(tested, accepted)
 
     def record_block(self, followed: bool, accepted: bool) -> None:
-        """Record whether copies followed a block, and whether all of its drafts were accepted."""
+        """Record whether copies followed a block, and whether its drafts were right."""
         self._blocks.record(1 + followed, followed + (followed and accepted))
 
     def _class(self, match: int) -> Acceptance:

@@ -153,7 +153,7 @@ class WidthController(Protocol):
         return choice
 
     def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
-        """Return the choice with the number of copies behind its drafts that promises the most.
+        """Return the choice with as many copies behind its drafts as pay.
 
         Args:
             offer: what lookup can copy behind these drafts.

@@ -41,7 +41,11 @@ class Lookup:
         self._tokens += tokens
 
     def offer(self, drafts: Sequence[int] = ()) -> Offer | None:
-        """Find the longest earlier match of the last tokens, followed by drafts; return None if there is none."""
+        """Find the longest earlier match of the last tokens, with drafts after them.
+
+        Returns:
+            None if there is none.
+        """
         tokens, end = self._tokens, len(self._tokens)
         tail = [*tokens[-_LONGEST:], *drafts]
         for place in range(max(self._indexed, _SHORTEST), end):
