@@ -331,10 +331,8 @@ def test_a_tuned_pair_is_loaded_again_without_lora_weights(pairs: Pairs, monkeyp
 
 def test_copies_are_counted_apart() -> None:
     tally = Tally(ReplyClock(ReplyTurns()), "dflash", 1, None, False)
-    rounds = ("target", 0, 0, 0), ("drafter", 7, 4, 0), ("lookup", 5, 5, 5), ("drafter", 9, 8, 2)
-    for proposer, tested, accepted, copies in rounds:
-        counts = {"copies_tested": min(copies, tested), "copies_accepted": max(copies - (tested - accepted), 0)}
-        tally.add(Step((3,), (proposer,), 8, tested, tested, accepted, proposer, **counts), 1, 0.1)
+    for who, *counts in (("target", 0, 0, 0, 0), ("drafter", 7, 4, 0, 0), ("lookup", 5, 5, 5, 5), ("drafter", 9, 8, 2, 1)):
+        tally.add(Step((3,), (who,), 8, counts[0], *counts[:2], who, None, False, *counts[2:]), 1, 0.1)
     found = tally.stats()
     assert (found.tested, found.accepted) == (21, 17)
     assert (found.lookup_rounds, found.lookup_tested, found.lookup_accepted) == (1, 7, 6)
