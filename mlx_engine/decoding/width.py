@@ -180,24 +180,6 @@ class FixedWidth(WidthController):
     def record(self, outcome: PassOutcome) -> None: ...
 
 
-class FixedCopies(WidthController):
-    """A controller of copies with one width; plain steps if there is none."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-
-    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        width = min(self._width, offer.tokens + 1) if offer else 1
-        if width == 1:
-            return WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED if self._width == 1 else NOTHING_TO_COPY)
-        return WidthChoice(PassKind("lookup", width))
-
-    def offers(self) -> list[tuple[PassKind, float]]:
-        return [(PLAIN_STEP, 1.0)]
-
-    def record(self, outcome: PassOutcome) -> None: ...
-
-
 class PairHistory:
     """Costs and acceptance of a pair on this machine, kept in memory across replies.
 

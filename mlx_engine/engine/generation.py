@@ -14,13 +14,14 @@ from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
 from mlx_engine.contract.limits import MAX_COPY_ROWS, PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
+from mlx_engine.decoding.fixed_copies import FixedCopies
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.scheduler import PassesLost, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
-from mlx_engine.decoding.width import AutomaticWidth, FixedCopies, FixedWidth, PairHistory, WidthController
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
@@ -138,9 +139,8 @@ def _stream(
 
     They are the prompt, and what a reply had written before an error of the GPU.
     """
-    request, prompt = prepared.request, prepared.prompt.tokens
+    request, prompt, drafts = prepared.request, prepared.prompt.tokens, tally.mode == "dflash"
     written = tokens[len(prompt) :]
-    drafts = tally.mode == "dflash"
     copies = drafts and history.lookup and (request.lookup_only or not request.width)
     controller: WidthController = FixedWidth(1, None)
     if drafts and request.width:
