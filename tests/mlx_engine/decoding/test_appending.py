@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -39,7 +40,7 @@ def test_copies_are_not_appended_where_rows_cost_more_than_they_yield():
     for match in (3, 12, 32):
         choice = controller.choose(100, Offer(31, match))
         assert not choice.appends
-        assert controller.extend(WidthChoice(PassKind("drafter", 8), appends=True), 100, Offer(31, match)).kind.copied == 0
+        assert controller.extend(replace(choice, kind=PassKind("drafter", 8)), 100, Offer(31, match)).kind.copied == 0
 
 
 def test_no_copies_are_appended_without_a_match():
