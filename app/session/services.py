@@ -29,6 +29,7 @@ from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
+from app.session.recent_models import RecentModels
 from app.session.reply_runner import ReplyRunner
 from app.session.saved_prompts import SavedPrompts
 from app.session.summary import SummaryRunner
@@ -85,6 +86,7 @@ class Services(QObject):
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
         self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
+        self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)

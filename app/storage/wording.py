@@ -121,6 +121,34 @@ def chip(reply: Reply, short: bool = False) -> str:
     return " · ".join(parts)
 
 
+def pill(reply: Reply) -> str:
+    """Return a reply's speed: "512 tok/s" with drafts, "Plain · 131 tok/s" without."""
+    if reply.origin or reply.reason == "unanswered":
+        return chip(reply)
+    stats = reply.stats if not reply.running else None
+    plain = reply.mode == "plain" or (stats is not None and stats.mode == "plain")
+    speed = ""
+    if stats is not None and stats.decode_tok_s is not None:
+        speed = rate(stats.decode_tok_s)
+    elif reply.running and reply.rate.tok_s is not None:
+        speed = "~" + rate(reply.rate.tok_s)
+    name = tr("Plain") if plain else "" if speed else drafting(reply)
+    return " · ".join(filter(None, (name, speed)))
+
+
+def remarks(reply: Reply) -> str:
+    """Return how far a running reply is, or why one ended early."""
+    if reply.running and not reply.tokens and reply.prefill and reply.prefill.total > 256:
+        done, total = number(reply.prefill.done), number(reply.prefill.total)
+        return tr("reading prompt: {done} of {total} tokens", done=done, total=total)
+    return ending(reply)
+
+
+def speed(reply: Reply) -> tuple[str, str]:
+    """Return how a reply was decoded, and all of its facts."""
+    return chip(reply), facts(reply)
+
+
 def drafting(reply: Reply) -> str:
     """Return the kind of the drafter in use, or "DFlash" if it is unknown."""
     return (reply.stats.drafter_kind if reply.stats else reply.drafter_kind) or mode_names()["dflash"]

@@ -33,6 +33,8 @@ class Colors:
     on_accent: str = _color("#ffffff", "#0d1a26", "#ffffff", "#00121f")
     accent_ground: str = _color("#e7f1fb", "#1f3247", "#e3eefa", "#12263a")
     danger: str = _color("#b3261e", "#f2938c", "#8c0f08", "#ffb4ad")
+    fits: str = _color("#187633", "#7fcf93")  # a pair that fits
+    nearly: str = _color("#9a5b00", "#e6b673")  # one that hardly does, or is slow
     danger_ground: str = _color("#fdf1f0", "#3a2322", "#fdf1f0", "#331715")
     selection: str = _color("#b9d7f5", "#2f5580", "#9cc7f2", "#1f4d80")
     track: str = _color("#c3c8ce", "#4b5057", "#5f666e", "#8a919a")  # off switches and the empty part of bars

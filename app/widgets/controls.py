@@ -34,6 +34,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPalette,
     QPen,
+    QPixmap,
 )
 from PySide6.QtGui import Qt as Text
 from PySide6.QtSvg import QSvgRenderer
@@ -62,6 +63,7 @@ TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8  # of a switch at the default text si
 SLIDE_MS = 120
 SIDE = 30  # of an icon button at the default text size
 ICON_SIZE = 18  # width and height at the default text size
+ICON_SCALE = 2  # of icons in lists, for sharp screens
 
 # SVG elements in a square of `ICON_SIZE`
 ICONS = {
@@ -83,9 +85,17 @@ ICONS = {
     '<path d="M3 13L7 9.5L9.5 11.7L12 9L15.3 12.3"/>',
     "eye": '<path d="M2 9C5 3.9 13 3.9 16 9C13 14.1 5 14.1 2 9Z"/><circle cx="9" cy="9" r="2.2"/>',
     "document": '<path d="M4.5 2.5H10.5L13.5 5.5V15.5H4.5ZM10.5 2.5V5.5H13.5M7 9H11M7 12H11"/>',
+    "copy": '<rect x="6.5" y="6.5" width="8.5" height="8.5" rx="1.8"/><path d="M4.5 11.5L3 10.7V4.8L4.8 3H10.7L11.5 4.5"/>',
+    "check": '<path d="M3.5 9.5L7.3 13L14.5 5"/>',
+    "again": '<path d="M14.6 9A5.6 5.6 0 1 1 12.6 4.7M12.9 2.3V5H10.2"/>',
+    "columns": '<rect x="2.5" y="3.5" width="5.2" height="11" rx="1.4"/><rect x="10.3" y="3.5" width="5.2" height="11" rx="1.4"/>',
+    "chart": '<path d="M2.5 15H15.5M4.8 15V10M9 15V4M13.2 15V7.5"/>',
+    "edit": '<path d="M3.5 14.5L4.1 11.6L12.2 3.5L14.5 5.8L6.4 13.9Z"/>',
+    "lock": '<rect x="3.5" y="8" width="11" height="7.5" rx="1.8"/><path d="M5.8 8V5.6A3.2 3.2 0 0 1 12.2 5.6V8"/>',
+    "layers": '<path d="M9 2.5L16 6.2L9 9.9L2 6.2ZM2.8 9.7L9 13L15.2 9.7M2.8 12.6L9 15.9L15.2 12.6"/>',
     "close": '<path d="M5.5 5.5L12.5 12.5M12.5 5.5L5.5 12.5"/>',
-    "clip": '<path d="M13.5 7.5L8 13L5.6 13.4L4.3 12.1L4.7 9.7L10.6 3.8L12.2 3.5L13.6 4.9'
-    'L13.3 6.5L8 11.8L6.8 11.9L6.4 11.2L6.7 10.3L11 6"/>',
+    "clip": '<path d="M15.2 8.4L8.9 14.7A3.9 3.9 0 0 1 3.4 9.2L9.9 2.7A2.6 2.6 0 0 1 13.6 6.4L7.2 12.8'
+    'A1.3 1.3 0 0 1 5.4 11L11.2 5.2"/>',
 }
 
 
@@ -229,6 +239,7 @@ class IconButton(QAbstractButton):
     """A button with an icon from `ICONS`. `name` is for screen readers and tooltips."""
 
     is_active = False  # drawn in the accent color
+    is_drawn: Callable[[], bool] = staticmethod(lambda: True)
 
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -251,6 +262,8 @@ class IconButton(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.is_drawn():
+            return
         colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -260,7 +273,7 @@ class IconButton(QAbstractButton):
             painter.setPen(QPen(QColor(colors.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.hover) if hovered else Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area, 7, 7)
-        resting = colors.accent if self.is_active else colors.secondary
+        resting = colors.accent if self.is_active or self.isChecked() else colors.secondary
         color = QColor(colors.text if hovered else resting if self.isEnabled() else colors.disabled)
         size = self._theme.scaled(ICON_SIZE)
         painter.translate(area.center() - QPointF(size / 2, size / 2))
@@ -268,9 +281,40 @@ class IconButton(QAbstractButton):
         painter.end()
 
 
+class CopyButton(IconButton):
+    """An icon that copies `text()` and briefly shows a check mark."""
+
+    def __init__(self, theme: Theme, name: str, text: Callable[[], str]) -> None:
+        super().__init__(theme, "copy", name)
+        self._text = text
+        self.clicked.connect(self._copy)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text())
+        self._show_icon("check")
+        announce(self, tr("Copied"))
+        QTimer.singleShot(COPIED_MS, self, lambda: self._show_icon("copy"))
+
+    def _show_icon(self, icon: str) -> None:
+        self._icon = icon
+        self.update()
+
+
 def draw_icon(painter: QPainter, icon: str, color: QColor, size: int) -> None:
     """Draw an icon at the painter's origin."""
     _renderer(icon, color.name()).render(painter, QRectF(0, 0, size, size))
+
+
+def icon_of(icon: str, color: str, size: int) -> QIcon:
+    """Return an icon from `ICONS` for a list or a menu."""
+    pixmap = QPixmap(QSize(size, size) * ICON_SCALE)
+    pixmap.setDevicePixelRatio(ICON_SCALE)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    draw_icon(painter, icon, QColor(color), size)
+    painter.end()
+    return QIcon(pixmap)
 
 
 @lru_cache

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLayout,
     QLayoutItem,
     QListWidget,
+    QListWidgetItem,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -22,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.text.language import tr
-from app.widgets.controls import Label, small_label
+from app.widgets.controls import ICON_SIZE, Label, icon_of, small_label
 from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
@@ -232,7 +233,22 @@ class PageList(QListWidget):
         set_look(self.side, "sidebar")
         self.side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         column(self, margins=(8, 12, 8, 12), parent=self.side)
+        self._theme = theme
+        self._icons: list[tuple[QListWidgetItem, str]] = []
+        theme.changed.connect(self._draw_icons)
         theme.text_resized.connect(self.fit)
+
+    def add_page(self, name: str, icon: str) -> None:
+        """Add a page with an icon from `ICONS`."""
+        self._icons.append((QListWidgetItem(name, self), icon))
+        self._draw_icons()
+
+    @Slot()
+    def _draw_icons(self) -> None:
+        size = self._theme.scaled(ICON_SIZE)
+        self.setIconSize(QSize(size, size))
+        for item, icon in self._icons:
+            item.setIcon(icon_of(icon, self._theme.colors.secondary, size))
 
     @Slot()
     def fit(self) -> None:

@@ -33,6 +33,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     {_buttons(c, small, chip)}
     QLabel[look="secondary"] {{ color: {c.secondary}; }}
     QLabel[look="faint"] {{ color: {c.faint}; }}
+    QLabel[look="accent"] {{ color: {c.accent}; }}
     QLabel[look="danger"] {{ color: {c.danger}; }}
     QLabel[look="chip"] {{ color: {c.secondary}; background: {c.bubble}; border-radius: {chip}px; padding: 2px 9px; }}
     QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: {chip}px; padding: 2px 9px; }}
@@ -44,8 +45,10 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QFrame[look^="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
     QFrame[look="composer-active"] {{ border-color: {c.accent}; }}
     QFrame[look="notice"], QFrame[look="undo"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
+    QFrame[look="warning"] {{ background: {c.copied_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="attachment"] {{ background: {c.bubble}; border: 1px solid {c.line}; border-radius: 9px; }}
+    QFrame[look="tool"] {{ background: {c.accent_ground}; border-radius: {chip + 5}px; }}
     QFrame[look="drop"] {{ background: {c.accent_ground}; border: 2px dashed {c.accent}; border-radius: 16px; }}
     QFrame[look="focus"] {{ background: {c.accent}; border: none; }}
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
@@ -60,6 +63,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QListWidget[look="history"]::item {{ padding: 6px 8px; border-radius: 6px; color: {c.text}; }}
     QListWidget[look="history"]::item:hover {{ background: {c.hover}; }}
     QListWidget[look="history"]::item:selected {{ background: {c.chosen}; color: {c.text}; }}
+    QFrame[look="popover"] {{ background: {c.raised}; border: 1px solid {c.line}; }}
     QDialog[look="palette"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 12px; }}
     QDialog[look="palette"] QListView {{ background: transparent; border: none; outline: 0; }}
     QLineEdit[look="palette"] {{ background: transparent; border: none; border-bottom: 1px solid {c.line}; padding: 8px 10px;
@@ -93,6 +97,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         "filter": ("transparent", chip, "2px 8px", c.secondary, "transparent", size),
         "disclosure": ("transparent", 5, "1px 2px 1px 0px", c.accent, "transparent", f"{size} text-align: left;"),
         "pair": ("transparent", 7, "4px 8px", c.text, "transparent", f"{size} text-align: left; font-weight: 600;"),
+        "popover": ("transparent", 6, "6px 8px", c.text, "transparent", f"{size} text-align: left;"),
         "card": (c.line, RADIUS, "12px 14px", c.text, c.raised, "text-align: left;"),
         "primary": (c.accent, 7, "6px 14px", c.on_accent, c.accent, size),
         "float": (c.line, 15, "6px 14px", c.text, c.raised, size),
@@ -102,7 +107,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         f"background: {background}; {more} }}"
         for look, (border, radius, padding, text, background, more) in looks.items()
     ]
-    for look in ("quiet", "arrow", "bordered", "pair", "card"):
+    for look in ("quiet", "arrow", "bordered", "pair", "popover", "card"):
         rules.append(
             f'QPushButton[look="{look}"]:hover, QPushButton[look="{look}"]:focus {{ background: {c.hover}; color: {c.text}; }}'
         )

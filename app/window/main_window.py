@@ -18,6 +18,7 @@ from app.text.language import number, sentences, tr
 from app.views.chat.announcer import Announcer
 from app.views.chat.dropped import Dropped, DropTarget
 from app.views.chat.foot import Foot
+from app.views.models.model_menu import ModelMenu
 from app.views.sidebar.sidebar import Sidebar
 from app.views.tools.server_card import host
 from app.views.transcript.transcript import Transcript
@@ -83,7 +84,7 @@ class MainWindow(QMainWindow):
 
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
-        self.top_bar.name.clicked.connect(self.dialogs.show_models)
+        self.top_bar.name.clicked.connect(self._show_model_menu)
         self.top_bar.server.clicked.connect(self.dialogs.show_server)
         self.sidebar.new_chat.connect(self.commands.runner("new_chat"))
         self.sidebar.list.customContextMenuRequested.connect(lambda at: self.menus.show_row_menu(self.sidebar.list, at))
@@ -239,6 +240,13 @@ class MainWindow(QMainWindow):
     def _show_hosts(self) -> None:
         chosen = self.services.tools.chosen(self.services.session.chat.settings)
         self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.services.loader.sent_to)
+
+    @Slot()
+    def _show_model_menu(self) -> None:
+        menu = ModelMenu(self.theme, self.services.recent_models, self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.all_requested.connect(self.dialogs.show_models)
+        menu.open_below(self.top_bar.name)
 
     @Slot()
     def _show_title(self) -> None:

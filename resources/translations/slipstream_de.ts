@@ -3114,6 +3114,26 @@
             <translation>Speicherdetails anzeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>All Models…</source>
+            <translation>Alle Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Pin {name}</source>
+            <translation>{name} anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Recent models</source>
+            <translation>Zuletzt benutzte Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Unpin {name}</source>
+            <translation>{name} nicht mehr anheften</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>Gilt für alle Downloads zusammen.</translation>
@@ -4729,6 +4749,11 @@
             <translation>Server testen</translation>
         </message>
         <message>
+            <location filename="../../app/views/tools/tool_chips.py" />
+            <source>Turn off {name} in this chat</source>
+            <translation>{name} in diesem Chat ausschalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/tools/tools_button.py" />
             <source>Calls to {server} are sent to {host}.</source>
             <translation>Aufrufe von {server} werden an {host} gesendet.</translation>
@@ -5020,11 +5045,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>Answer this prompt with and without DFlash, side by side</source>
-            <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a Model…</source>
             <translation>Modell auswählen …</translation>
         </message>
@@ -5032,36 +5052,6 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a model</source>
             <translation>Ein Modell auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>Beide Modi an diesem Prompt vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Continue</source>
-            <translation>Fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Continue this reply</source>
-            <translation>Diese Antwort fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Copy reply</source>
-            <translation>Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Details</source>
-            <translation>Details</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Edit</source>
-            <translation>Bearbeiten</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5075,43 +5065,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>Edit message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Hide thinking</source>
             <translation>Gedanken ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>How this reply was decoded</source>
-            <translation>Wie diese Antwort dekodiert wurde</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Next version</source>
-            <translation>Nächste Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Previous version</source>
-            <translation>Vorherige Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate</source>
-            <translation>Neu erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate reply</source>
-            <translation>Antwort neu erzeugen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5135,16 +5090,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Version {place} of {count}</source>
-            <translation>Version {place} von {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Waiting for the first token</source>
             <translation>Wartet auf das erste Token</translation>
         </message>
@@ -5152,6 +5097,56 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Your message</source>
             <translation>Ihre Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Details: how this reply was decoded</source>
+            <translation>Details: wie diese Antwort dekodiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Next version</source>
+            <translation>Nächste Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Previous version</source>
+            <translation>Vorherige Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>Version {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/selection.py" />
@@ -5287,6 +5282,11 @@
             <location filename="../../app/views/transcript/welcome.py" />
             <source>Explanation</source>
             <translation>Erklärung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Get a Real Model…</source>
+            <translation>Echtes Modell laden …</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />

@@ -3114,6 +3114,26 @@
             <translation>显示内存详情</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>All Models…</source>
+            <translation>所有模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Pin {name}</source>
+            <translation>置顶 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Recent models</source>
+            <translation>最近使用的模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Unpin {name}</source>
+            <translation>取消置顶 {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>限制所有下载的总速度。</translation>
@@ -4729,6 +4749,11 @@
             <translation>测试服务器</translation>
         </message>
         <message>
+            <location filename="../../app/views/tools/tool_chips.py" />
+            <source>Turn off {name} in this chat</source>
+            <translation>在此对话中关闭 {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/tools/tools_button.py" />
             <source>Calls to {server} are sent to {host}.</source>
             <translation>对 {server} 的调用会发送到 {host}。</translation>
@@ -5020,11 +5045,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>Answer this prompt with and without DFlash, side by side</source>
-            <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a Model…</source>
             <translation>选取模型…</translation>
         </message>
@@ -5032,36 +5052,6 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a model</source>
             <translation>选取模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>用此提示词比较两种模式</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Continue</source>
-            <translation>继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Continue this reply</source>
-            <translation>继续此回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Copy reply</source>
-            <translation>拷贝回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Details</source>
-            <translation>详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Edit</source>
-            <translation>编辑</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5075,43 +5065,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>Edit message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Hide thinking</source>
             <translation>隐藏思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>How this reply was decoded</source>
-            <translation>此回复如何解码</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Next version</source>
-            <translation>下一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Previous version</source>
-            <translation>上一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate (keeps this reply)</source>
-            <translation>重新生成（保留此回复）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Regenerate reply</source>
-            <translation>重新生成回复</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -5135,16 +5090,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
-            <source>This server can't continue a reply.</source>
-            <translation>此服务器无法继续回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>Version {place} of {count}</source>
-            <translation>版本 {place} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
             <source>Waiting for the first token</source>
             <translation>正在等待首个词元</translation>
         </message>
@@ -5152,6 +5097,56 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Your message</source>
             <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>继续此回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Details: how this reply was decoded</source>
+            <translation>详细信息：此回复的解码方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>This server can't continue a reply.</source>
+            <translation>此服务器无法继续回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/selection.py" />
@@ -5287,6 +5282,11 @@
             <location filename="../../app/views/transcript/welcome.py" />
             <source>Explanation</source>
             <translation>解释</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Get a Real Model…</source>
+            <translation>获取真正的模型…</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />

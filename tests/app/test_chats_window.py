@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.chat_session import ANOTHER_WORDING
@@ -49,7 +49,7 @@ def chat_with(app: Session, *prompts: str) -> str:
 
 
 def click(widget: QWidget, name: str) -> None:
-    (found,) = [one for one in widget.findChildren(QPushButton) if one.accessibleName() == name and one.isVisible()]
+    (found,) = [one for one in widget.findChildren(QAbstractButton) if one.accessibleName() == name and one.isVisible()]
     found.click()
 
 
@@ -79,7 +79,7 @@ def test_a_message_is_edited_and_its_versions_are_shown(start: Start) -> None:
     assert len(reply_views(app.window.transcript)) == 2
     app.run("next_version")
     assert app.texts == [("Uno", "Other.")]
-    click(app.reply, "Regenerate reply")
+    click(app.reply, "Regenerate (keeps this reply)")
     app.until(lambda: not app.activity.busy)
     assert app.answer == "Fine." and app.reply.buttons.versions.label.text() == "2 of 2"
     click(app.reply.buttons.versions, "Previous version")

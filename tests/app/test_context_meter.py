@@ -63,6 +63,14 @@ def test_a_message_that_does_not_fit_is_reported_before_sending(begin: Begin) ->
     app.until(lambda: shown(app).startswith("0 of 100"))
 
 
+def test_the_meter_appears_when_the_context_is_half_full(start: Start) -> None:
+    app = start(counting())
+    for count, visible in ((49, False), (50, True), (120, True), (3, False)):
+        app.type("word " * count)
+        app.until(lambda: not app.meter.counting)
+        assert app.window.foot.context.isVisible() == visible, count
+
+
 def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> None:
     app = start(counting())
     composer = app.window.composer

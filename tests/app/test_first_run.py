@@ -151,6 +151,18 @@ def test_the_start_page_says_that_this_is_a_demo_and_recommends_a_pair(start: St
     assert welcome.recommended.isHidden() and welcome.about_demo.isHidden() and "demo" not in welcome.title.text()
 
 
+def test_the_demo_offers_real_models_even_if_none_is_recommended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.window.main_window.recommend", lambda *_, **__: None)
+    app = start()
+    welcome = app.window.transcript.welcome
+    assert welcome.recommended.isHidden() and welcome.get_model.isVisible()
+    welcome.get_model.click()
+    assert app.dialog(PickerDialog).isVisible()
+    app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
+    app.until(lambda: app.loader.pair is not None and not app.loader.running)
+    assert welcome.get_model.isHidden()
+
+
 def test_numbers_and_units_stay_on_one_line() -> None:
     """“tok/s.” stood alone on a line."""
     assert unbroken("34–41 tok/s. Each token reads 2.50 GB.").split(" ") == [

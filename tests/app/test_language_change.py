@@ -44,15 +44,18 @@ def test_a_language_takes_effect_at_the_next_start(start: Start, tmp_path: Path)
     app.ask("Hello")
     app.type("A draft")
     app.services.preferences.language = "de"
-    assert app.reply.buttons.regenerate.text() == "Regenerate" and tr("Close") == "Close"
+    assert app.reply.buttons.regenerate.toolTip() == "Regenerate (keeps this reply)" and tr("Close") == "Close"
     again = restart(app, start, tmp_path)
     again.until(lambda: not again.session.chat.empty)
-    assert again.reply.buttons.regenerate.text() == "Neu erzeugen" and again.window.composer.text == "A draft"
+    assert (
+        again.reply.buttons.regenerate.toolTip() == "Neu erzeugen (diese Antwort bleibt erhalten)"
+        and again.window.composer.text == "A draft"
+    )
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
     again.services.preferences.language = "en"
     back = restart(again, start, tmp_path)
     back.until(lambda: not back.session.chat.empty)
-    assert back.reply.buttons.regenerate.text() == "Regenerate"
+    assert back.reply.buttons.regenerate.toolTip() == "Regenerate (keeps this reply)"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
 
 

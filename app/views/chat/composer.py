@@ -39,6 +39,7 @@ class Composer(QFrame):
         attachments: AttachmentReader,
         tools: QWidget,
         pages: PageChoice | None = None,
+        tool_chips: QWidget | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -69,7 +70,8 @@ class Composer(QFrame):
         bottom = Qt.AlignmentFlag.AlignBottom
         line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
         self.file_area = _FileArea(theme, self.files)
-        column(self.banner, self.file_area, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
+        chips = (tool_chips,) if tool_chips is not None else ()
+        column(self.banner, self.file_area, *chips, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
         self._show_text()
         self.field.textChanged.connect(self._write)
         message.replaced.connect(self._show_text)

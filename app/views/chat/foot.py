@@ -19,6 +19,7 @@ from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
 from app.views.chat.notice_bar import NoticeBar
 from app.views.chat.unread_bar import UnreadBar
+from app.views.tools.tool_chips import ToolChips
 from app.views.tools.tools_button import ToolsButton
 from app.widgets.controls import ThinBar, announce, small_label
 from app.widgets.layout import column, row
@@ -27,6 +28,7 @@ from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
 NARROW = 620  # width in pixels below which legend and meter are stacked
 MAX_TITLE = 40  # characters
+SHOWN_FROM = 0.5  # of the context in use
 FILLING = 100_000  # stretch factor; the rest is less than a pixel
 
 
@@ -38,7 +40,8 @@ class Foot(QWidget):
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
         self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
         self._message = services.message
-        self.composer = Composer(theme, services.message, services.attachments, self.tools, services.pages)
+        self.tool_chips = ToolChips(theme, self.tools)
+        self.composer = Composer(theme, services.message, services.attachments, self.tools, services.pages, self.tool_chips)
         self.context = ContextView(theme, services.meter)
         self._activity, self._loader = activity, loader
         self.elsewhere = ElsewhereBar(theme, session, activity, library)
@@ -93,11 +96,15 @@ class Foot(QWidget):
 
 
 class ContextView(QWidget):
-    """A short bar and a token count, which stand out more as the context fills."""
+    """A short bar and a token count, shown once the context is half full.
+
+    They stand out more as it fills.
+    """
 
     def __init__(self, theme: Theme, meter: ContextMeter) -> None:
         super().__init__()
         self._meter = meter
+        self._shown = False  # according to the last count, so that counting again neither shows nor hides it
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
@@ -110,11 +117,13 @@ class ContextView(QWidget):
     def refresh(self) -> None:
         counting = self._meter.counting
         use = None if counting else self._meter.use
+        if not counting:
+            self._shown = use is not None and use.share >= SHOWN_FROM
+        self.setVisible(self._shown)
         full = use is not None and use.full
         self._bar.color = "danger" if full else "accent"
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
-        self._bar.setVisible(use is not None or counting)
         text = tr("Counting tokens…") if counting else use_text(use) if use is not None else " "
         if use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
@@ -164,6 +173,7 @@ class UnsavedBar(FootBar):
 
     def __init__(self, theme: Theme, session: ChatSession, library: ChatLibrary) -> None:
         super().__init__(theme, tr("Export…"), tr("Save a copy of this chat to another location"))
+        set_look(self, "warning")
         self._session, self._library = session, library
         for signal in (library.unsaved_changed, session.chat_changed):
             signal.connect(self.refresh)

@@ -9,6 +9,7 @@ from app.session.model_list import Candidate
 from app.session.picker import Picker
 from app.storage.wording import percent
 from app.text.language import tr
+from app.views.models.fit_dot import DOT, draw_dot, fit_color
 from app.widgets.controls import ICON_SIZE, as_tooltip, draw_icon
 from app.widgets.rows import is_hovered
 from app.widgets.soft_edge import SoftEdge
@@ -104,6 +105,9 @@ class _Delegate(QStyledItemDelegate):
             draw_icon(painter, "eye", QColor(colors.secondary), side)
             painter.restore()
             lower.setRight(lower.right() - side - 4)
+        if color := "" if one.endpoint is not None or one.why_not else fit_color(one.verdict, one.shown.slow):
+            draw_dot(painter, self._theme, color, lower.left(), lower.center().y())
+            lower.setLeft(lower.left() + DOT + 6)
         painter.setPen(QColor(colors.secondary))
         painter.drawText(lower, middle, painter.fontMetrics().elidedText(summary, elide, int(lower.width())))
         painter.setFont(self._theme.list_font())

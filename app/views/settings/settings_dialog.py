@@ -13,6 +13,15 @@ from app.widgets.layout import Form, PageList, ScrollingPage, column, line, row
 from app.widgets.theme import Theme, set_look
 
 DEFAULT_SIZE = QSize(680, 480)
+PANE_ICONS: dict[Pane, str] = {
+    "general": "sliders",
+    "appearance": "eye",
+    "models": "layers",
+    "chats": "new",
+    "tools": "tools",
+    "privacy": "lock",
+    "advanced": "more",
+}
 
 
 def pane_names() -> dict[Pane, str]:
@@ -52,7 +61,7 @@ class SettingsDialog(QDialog):
         self.list = PageList(theme, tr("Panes"))
         self._stack = QStackedWidget()
         for pane, name in pane_names().items():
-            self.list.addItem(name)
+            self.list.add_page(name, PANE_ICONS[pane])
             self._stack.addWidget(ScrollingPage(self._make_pane(pane, parts.get(pane))))
         self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
         row(self.list.side, line("upright"), (self._stack, 1), spacing=0, parent=self)

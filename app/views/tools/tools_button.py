@@ -25,6 +25,7 @@ class ToolsButton(IconButton):
     """A button with a menu of servers and tools. It is lit while the chat has tools."""
 
     settings_requested = Signal()
+    refreshed = Signal()
 
     def __init__(self, theme: Theme, session: ChatSession, loader: PairLoader, tools: ToolBox, tokens: ToolTokens) -> None:
         super().__init__(theme, "tools", tr("Tools"))
@@ -41,12 +42,16 @@ class ToolsButton(IconButton):
             signal.connect(self.refresh)
         self.refresh()
 
+    @property
+    def chosen(self) -> list[ServerConfig]:
+        """The servers that are on in the open chat, if its model can call tools."""
+        return list(self._box.chosen(self._session.chat.settings)) if self._loader.can_call_tools else []
+
     @Slot()
     def refresh(self) -> None:
-        loader, settings = self._loader, self._session.chat.settings
+        loader, chosen = self._loader, self.chosen
         can_call = loader.can_call_tools
         self.setEnabled(can_call)
-        chosen = self._box.chosen(settings) if can_call else []
         self.is_active = bool(chosen)
         names = ", ".join(server_title(config) for config in chosen)
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
@@ -64,6 +69,7 @@ class ToolsButton(IconButton):
         self.setAccessibleDescription(" ".join(lines[1:]))
         self.setToolTip(as_tooltip("\n".join(lines)))
         self.update()
+        self.refreshed.emit()
 
     @property
     def _cost(self) -> str:
@@ -97,7 +103,7 @@ class ToolsButton(IconButton):
         action.setChecked(on)
         tip = state_text(config, status, on or config.enabled)
         action.setToolTip(as_tooltip(f"{tip}\n{sent_to(config)}" if config.url else tip))
-        action.toggled.connect(partial(self._switch_server, config))
+        action.toggled.connect(partial(self.switch_server, config))
         if not on or status.state != "ready" or len(status.tools) < 2:
             return
         off = self._session.chat.settings.tools_off
@@ -114,7 +120,8 @@ class ToolsButton(IconButton):
             each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
             each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
 
-    def _switch_server(self, config: ServerConfig, on: bool) -> None:
+    def switch_server(self, config: ServerConfig, on: bool, *_: object) -> None:
+        """Turn a server on or off in the open chat."""
         settings = self._session.chat.settings
         others, examples = (
             tuple(name for name in names if name != config.name) for names in (settings.tool_servers, settings.example_servers)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QTextDocument
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QEnterEvent, QTextDocument
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.blocks_view import BlocksView
@@ -13,7 +13,7 @@ from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
 from app.storage import wording
 from app.storage.attachments import Attachment
-from app.storage.chat_tree import Node, Turn
+from app.storage.chat_tree import Turn
 from app.storage.reply import ReplyStep
 from app.text.language import tr, translated
 from app.views.pictures.pdf_dialog import open_pages
@@ -22,10 +22,11 @@ from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
 from app.views.transcript.cited_pages import last_page
 from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
 from app.views.transcript.stats_line import StatsLine
 from app.views.transcript.unreadable_call import UnreadableCall
-from app.widgets.controls import Label, button, copy_button, small_label
-from app.widgets.layout import Flow, NoticeView, column, line, row
+from app.widgets.controls import IconButton, Label, button, small_label
+from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
 from mlx_engine.models.library.demo import is_refusal
@@ -108,76 +109,23 @@ class ThinkingView(QWidget):
             self._shown_chars = len(self._text)
 
 
-class VersionStepper(QWidget):
-    """A control to step through the versions of a message: "‹ 2 of 3 ›"."""
-
-    def __init__(self, theme: Theme, node: Node, actions: MessageActions, parent: QWidget) -> None:
-        super().__init__(parent)
-        place, count = node.place
-        self.setVisible(count > 1)
-        if count < 2:
-            return
-        self.label = small_label(theme, tr("{place} of {count}", place=place, count=count), "secondary")
-        self.label.setAccessibleName(tr("Version {place} of {count}", place=place, count=count))
-        stepped = actions.version_stepped
-        before = button("‹", tr("Previous version"), "arrow", lambda: stepped.emit(node, -1))
-        after = button("›", tr("Next version"), "arrow", lambda: stepped.emit(node, 1))
-        for arrow, enabled in ((before, place > 1), (after, place < count)):
-            arrow.setToolTip(arrow.accessibleName())
-            arrow.setEnabled(enabled)
-        row(before, self.label, after, spacing=2, parent=self)
-
-
-class ReplyActions(QWidget):
-    """The buttons below a reply. During generation, only versions are shown."""
-
-    def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
-        super().__init__(stats)
-        self._turn, self._actions = turn, actions
-        self.details = button(tr("Details"), tr("How this reply was decoded"), "action")
-        self.details.setCheckable(True)
-        self.details.toggled.connect(stats.show_details)
-        self.copy = copy_button(tr("Copy reply"), lambda: turn.reply.text, "action")
-        self.regenerate = button(tr("Regenerate"), tr("Regenerate reply"), "action", lambda: actions.retry.emit(turn))
-        self.regenerate.setToolTip(tr("Regenerate (keeps this reply)"))
-        self.resume = button(tr("Continue"), tr("Continue this reply"), "action", lambda: actions.resume.emit(turn))
-        self.compare = button(tr("Compare"), tr("Compare both modes on this prompt"), "action", lambda: actions.compare.emit(turn))
-        self.compare.setToolTip(tr("Answer this prompt with and without DFlash, side by side"))
-        self._buttons: tuple[QPushButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
-        flow = Flow(self, gap=16)
-        for made in self._buttons:
-            flow.addWidget(made)
-        # Tab follows the order in which widgets get their parent.
-        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
-        if self.versions is not None:
-            flow.addWidget(self.versions)
-        self._available: tuple[bool, ...] = ()
-        self._enable_resume()
-        actions.can_resume_changed.connect(self._enable_resume)
-        self.hide()  # until `refresh`
-
-    @Slot()
-    def _enable_resume(self) -> None:
-        self.resume.setEnabled(self._actions.can_resume)
-        self.resume.setToolTip("" if self._actions.can_resume else tr("This server can't continue a reply."))
-
-    def refresh(self) -> None:
-        """Show the buttons that currently apply to the reply."""
-        reply, asked = self._turn.reply, self._turn.asked is not None
-        ended = not reply.running
-        measured = ended and reply.stats is not None
-        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, self._turn.can_compare)
-        if available == self._available:
-            return
-        self._available = available
-        self.hide()  # lays out the message once instead of once per button
-        for made, shown in zip(self._buttons, available, strict=True):
-            made.setVisible(shown)
-        self.setVisible(any(available) or (self.versions is not None and not self.versions.isHidden()))
-
-
 class MessageView(QWidget):
-    """A message with text areas that can be selected and searched."""
+    """A message with text areas that can be selected and searched, and with icons."""
+
+    revealed: Revealed | None = None
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.show_icons()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.show_icons()
+
+    def show_icons(self) -> None:
+        """Draw the icons again, which may appear or disappear."""
+        if self.revealed is not None:
+            self.revealed.update()
 
     def areas(self) -> dict[int, BlocksView]:
         """Return the text areas, by number."""
@@ -210,8 +158,9 @@ class PromptView(MessageView):
             inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         self.blocks.show_plain(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
         bubble.setVisible(bool(self.text))
-        self.edit_button = button(tr("Edit"), tr("Edit message"), "action", lambda: actions.edit.emit(turn))
-        self.edit_button.setToolTip(tr("Edit (keeps this version)"))
+        self.edit_button = IconButton(theme, "edit", tr("Edit (keeps this version)"))
+        self.edit_button.clicked.connect(lambda: actions.edit.emit(turn))
+        self.revealed = Revealed(self, turn, self.edit_button)
         foot = row(None)
         if turn.asked is not None:
             self.versions = VersionStepper(theme, turn.asked, actions, self)
@@ -350,7 +299,8 @@ class ReplyView(MessageView):
             # Skip the frame of the first text, which already has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
-                self.stats.lines.addWidget(self.buttons)
+                self.stats.figures.addWidget(self.buttons)
+                self.revealed = Revealed(self, self.turn, *self.buttons.icons)
             self.buttons.refresh()
         self.stats.show_reply(reply)
 

@@ -17,7 +17,10 @@ from mlx_engine.contract.events import Stats
 
 
 class StatsLine(QWidget):
-    """A chip with the mode, and statistics next to the chip, or below if `stacked`."""
+    """A chip with the speed, and why the reply ended.
+
+    If `stacked`, a chip with the mode, and statistics below.
+    """
 
     def __init__(self, theme: Theme, stacked: bool = False) -> None:
         super().__init__()
@@ -31,22 +34,25 @@ class StatsLine(QWidget):
         set_look(self.facts, "secondary")
         self.chip.setAccessibleName(tr("Mode"))
         self.facts.setAccessibleName(tr("Speed"))
-        figures = Flow(stacked=stacked)
-        figures.addWidget(self.chip)
-        figures.addWidget(self.facts)
-        self.lines = column(figures, spacing=2, parent=self)
+        self.figures = Flow(stacked=stacked)
+        self.figures.addWidget(self.chip)
+        self.figures.addWidget(self.facts)
+        self.lines = column(self.figures, spacing=2, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def show_reply(self, reply: Reply) -> None:
         self._reply = reply
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
+        drafts = chip.startswith(wording.drafting(reply))
+        if not self._stacked:
+            chip, facts = wording.pill(reply), wording.remarks(reply)
         if chip != self.chip.text():
             self.chip.setText(chip)
-            set_look(self.chip, "chip-accent" if chip.startswith(wording.drafting(reply)) else "chip")
+        set_look(self.chip, "chip-accent" if drafts else "chip")
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keep the height, so that nothing moves when statistics arrive
         if reply.stats:
-            tip = as_tooltip(wording.details(reply.stats))
+            tip = as_tooltip("\n".join((*wording.speed(reply), wording.details(reply.stats))))
             self.chip.setToolTip(tip)
             self.facts.setToolTip(tip)
 
@@ -58,7 +64,7 @@ class StatsLine(QWidget):
             self._details.deleteLater()
             self._details = None
         if shown and self._reply is not None and self._reply.stats is not None:
-            self._details = StatsDetails(self._theme, self._reply.stats, self._reply.step_stats)
+            self._details = StatsDetails(self._theme, self._reply.stats, self._reply.step_stats, wording.speed(self._reply))
             self.lines.addWidget(self._details)
 
 
@@ -85,7 +91,7 @@ MAX_BAR_WIDTH = 14.0
 class StatsDetails(QFrame):
     """A panel with charts and all statistics of a reply."""
 
-    def __init__(self, theme: Theme, stats: Stats, steps: Sequence[Stats] = ()) -> None:
+    def __init__(self, theme: Theme, stats: Stats, steps: Sequence[Stats] = (), speed: Sequence[str] = ()) -> None:
         super().__init__()
         self.setAccessibleName(tr("Details of this reply"))
         set_look(self, "notice")
@@ -94,7 +100,7 @@ class StatsDetails(QFrame):
             charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
         if stats.prompt_tokens and (stats.reused_tokens or stats.measured_by == "engine"):
             charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
-        lines = [wording.details(stats), *([wording.steps(steps)] if steps else [])]
+        lines = ["\n".join((*speed, wording.details(stats))), *([wording.steps(steps)] if steps else [])]
         self.facts = small_label(theme, "\n\n".join(lines), "secondary", wrap=True, selectable=True)
         column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
 

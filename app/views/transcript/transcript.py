@@ -11,7 +11,7 @@ from app.views.transcript.cited_pages import open_page
 from app.views.transcript.find_bar import FindBar, LinkNavigator
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_column import TranscriptItem
-from app.views.transcript.message_views import DividerView, PromptView, ReplyView
+from app.views.transcript.message_views import DividerView, MessageView, PromptView, ReplyView
 from app.views.transcript.scrolling_column import GAP, ScrollingColumn
 from app.views.transcript.selection import TextSelection
 from app.widgets.controls import button
@@ -137,6 +137,12 @@ class Transcript(ScrollingColumn):
             self.find_bar.refresh(below)
             self.settle()
 
+    def _update_icons(self) -> None:
+        """Draw the icons of messages again, which may not be in the last turn any more."""
+        for entry in self.column.entries:
+            if isinstance(entry.view, MessageView):
+                entry.view.show_icons()
+
     def _append(self, items: list[TranscriptItem], deferred: bool = False) -> None:
         first = len(self.column.items)
         for item in items:
@@ -144,6 +150,7 @@ class Transcript(ScrollingColumn):
             running = item.kind == "reply" and item.turn is not None and item.turn.reply.running
             self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=running, deferred=deferred))
         self.find_bar.refresh(first)
+        self._update_icons()
         self.settle()
 
     def _remove(self, indexes: list[int]) -> None:

@@ -97,6 +97,7 @@ class Welcome(QWidget):
         policy.setRetainSizeWhenHidden(True)  # the cards keep their places when loading ends
         self.progress.setSizePolicy(policy)
         self.recommended = RecommendedPair(theme)
+        self.get_model = button(tr("Get a Real Model…"), tr("Choose a model"), "primary", self.recommended.opened.emit)
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
         calculation, *others = examples()
@@ -111,6 +112,7 @@ class Welcome(QWidget):
             self._cards,
             self.about_demo,
             self.recommended,
+            (self.get_model, 0, center),
             self.private,
             spacing=12,
             parent=self,
@@ -139,6 +141,7 @@ class Welcome(QWidget):
         )
         self.about_demo.setVisible(demo)
         self.recommended.setVisible(demo and self.recommended.found is not None)
+        self.get_model.setVisible(demo and self.recommended.found is None)
         self.progress.setVisible(loading is not None)
         for card in (self.calculation, *self.cards):
             card.show_prompt(in_english=demo)

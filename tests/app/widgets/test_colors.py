@@ -16,6 +16,7 @@ PAIRS = (
     ("secondary", "accent_ground"),
     ("accent", "accent_ground"),
     ("on_accent", "accent"),
+    ("secondary", "copied_ground"),
     ("secondary", "danger_ground"),
     ("danger", "danger_ground"),
     ("text", "danger_ground"),

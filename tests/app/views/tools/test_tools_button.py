@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.settings import ChatSettings, Preset
 from app.views.settings.settings_dialog import SettingsDialog
+from app.views.tools.tool_chips import ToolChips
 from app.views.tools.tools_button import ToolsButton
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.mcp.config import ServerConfig
@@ -74,6 +75,23 @@ def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Session, servers:
     entries(button.make_menu())["Calculator"].trigger()
     assert not button.is_active and app.session.offered_tools == {}
     assert app.tools.builtin("calculator").enabled  # other chats may use it
+
+
+def test_a_chip_names_each_server_that_is_on_and_turns_it_off(app: Session) -> None:
+    button = button_of(app)
+    chips = ToolChips(app.theme, button)
+    chips.setParent(app.window)
+    assert chips.chips == [] and chips.isHidden()
+    for name in ("Calculator", "git&&hub → api.example"):
+        entries(button.make_menu())[name].trigger()
+    assert [chip.name.text() for chip in chips.chips] == ["Calculator", "git&hub"] and not chips.isHidden()
+    assert chips.chips[0].off.accessibleName() == "Turn off Calculator in this chat"
+    chips.chips[0].off.click()
+    assert app.session.chat.settings.tool_servers == ("git&hub",)
+    assert [chip.name.text() for chip in chips.chips] == ["git&hub"]
+    app.session.new_chat()
+    app.session.change(tool_servers=())
+    assert chips.isHidden()
 
 
 def test_single_tools_are_turned_off_in_a_chat(app: Session, qtbot: QtBot) -> None:

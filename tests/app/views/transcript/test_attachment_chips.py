@@ -125,7 +125,7 @@ def test_many_files_scroll_in_the_composer_and_new_ones_are_shown(start: Start) 
     app.until(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
     assert area.height() <= app.theme.scaled(FILES_HEIGHT) and app.window.transcript.height() > 150
     chips = app.window.composer.files.chips
-    assert not chips[-1].visibleRegion().isEmpty() and chips[0].visibleRegion().isEmpty()
+    app.until(lambda: not chips[-1].visibleRegion().isEmpty() and chips[0].visibleRegion().isEmpty())  # once it is laid out
     bar.setValue(0)
     reader.remove(reader.files[5])
     QApplication.processEvents()

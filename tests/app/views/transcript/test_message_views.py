@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -9,7 +10,7 @@ from app.storage.chat_tree import Chat, Turn
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
-from tests.app.conftest import reply_views
+from tests.app.conftest import Start, reply_views
 from tests.app.views.transcript.test_transcript import chat_of
 
 
@@ -44,3 +45,20 @@ def test_the_figures_of_a_reply_are_never_cut_off(width: int, qapp: QApplication
     needed = facts.fontMetrics().boundingRect(QRect(0, 0, facts.width(), 1000), wrap, facts.text())
     assert needed.width() <= facts.width() and needed.height() <= facts.height()
     assert facts.geometry().right() <= view.stats.width() and facts.geometry().bottom() <= view.stats.height()
+
+
+def test_icons_are_drawn_in_the_last_turn_and_where_the_focus_is(start: Start) -> None:
+    app = start()
+    app.ask("One")
+    first, asked = app.reply, app.questions[0]
+    assert first.buttons is not None
+    icons = (*first.buttons.icons, asked.edit_button)
+    assert all(icon.is_drawn() for icon in icons)
+    drawn = [icon.grab().toImage() for icon in icons]
+    app.ask("Two")
+    assert not any(icon.is_drawn() for icon in icons) and all(icon.isVisible() for icon in icons), "they keep their places"
+    assert all(icon.grab().toImage() != before for icon, before in zip(icons, drawn, strict=True))
+    first.buttons.copy.setFocus()
+    assert [icon.is_drawn() for icon in icons] == [icon is first.buttons.copy for icon in icons]
+    first.buttons.copy.click()
+    assert QGuiApplication.clipboard().text() == "Fine."

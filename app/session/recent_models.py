@@ -1,0 +1,138 @@
+"""The pairs and connections that were used recently, to switch between them."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
+
+from app.session.activity import SessionActivity
+from app.session.model_list import Candidate, Variant
+from app.session.pair_session import PairLoader
+from app.session.picker import Picker
+from app.storage.json_values import parse_json, read_as
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.models.library.pair import demo_pair
+
+MOST_RECENT = 6  # that aren't pinned
+_SETTING = "recent_models"
+
+
+@dataclass(frozen=True)
+class RecentModel:
+    """A pair or a connection.
+
+    Attributes:
+        name: as the window showed it.
+        target, drafter: the folders; empty for the demo pair, a connection, or no drafter.
+        auto: whether Slipstream chose the drafter.
+        connection: the connection's name.
+        pinned: whether it stays listed.
+    """
+
+    name: str
+    target: str = ""
+    drafter: str = ""
+    auto: bool = False
+    connection: str = ""
+    pinned: bool = False
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells it from others: drafters that Auto chooses for a target are one."""
+        return self.connection, f"{self.target}\0{'' if self.auto else self.drafter}"
+
+    @property
+    def folders(self) -> tuple[Path, Path | None]:
+        return (Path(self.target), Path(self.drafter) if self.drafter else None) if self.target else demo_pair()
+
+
+class RecentModels(QObject):
+    """The list for the menu of models, kept across restarts."""
+
+    changed = Signal()
+
+    def __init__(
+        self, settings: QSettings, loader: PairLoader, activity: SessionActivity, picker: Picker, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._settings, self._loader, self._activity, self._picker = settings, loader, activity, picker
+        self._known = read_as(tuple[RecentModel, ...], parse_json(str(settings.value(_SETTING) or "[]")), ())
+        loader.loaded.connect(self._add_loaded)
+        picker.storage.moved.connect(self._follow_move)
+        for signal in (loader.changed, loader.loaded, picker.changed):
+            signal.connect(self.changed)
+
+    @property
+    def listed(self) -> list[RecentModel]:
+        """Pinned models first, then those used last. Those that are gone are left out."""
+        return sorted((one for one in self._known if not self._is_gone(one)), key=lambda one: not one.pinned)
+
+    def in_use(self, one: RecentModel) -> bool:
+        return self._loader.pair is not None and one.place == self._loaded.place
+
+    def variant(self, one: RecentModel) -> Variant | None:
+        """Return what the survey of all pairs found, or None if it isn't known yet."""
+        found = self._candidate(one)
+        variants = found.variants if found is not None and not one.connection else ()
+        return next((variant for variant in variants if variant.folders == one.folders), None)
+
+    def use(self, one: RecentModel) -> None:
+        """Load the pair, or connect to the server, unless it is in use."""
+        if self.in_use(one):
+            return
+        if one.connection:
+            self._picker.connect_to(one.connection)
+        else:
+            folders = (Path(one.target), Path(one.drafter) if one.drafter else None)
+            self._activity.use(LoadPair(*folders, auto=one.auto) if one.target else LoadPair())
+
+    def pin(self, one: RecentModel, pinned: bool) -> None:
+        """Keep a model in the list, or let others replace it."""
+        self._keep([replace(each, pinned=pinned) if each.place == one.place else each for each in self._known])
+
+    def survey(self) -> None:
+        """Find out which models fit."""
+        self._picker.refresh()
+
+    @property
+    def _loaded(self) -> RecentModel:
+        loader, pair = self._loader, self._loader.loaded_from or LoadPair()
+        name = loader.pair.name if loader.pair is not None else ""
+        if loader.connected_to is not None:
+            return RecentModel(name, connection=loader.connected_to.name)
+        if pair.target is None:
+            return RecentModel(name)
+        return RecentModel(name, str(pair.target), str(pair.drafter or ""), pair.auto)
+
+    @Slot()
+    def _add_loaded(self) -> None:
+        if self._loader.pair is not None:
+            loaded = self._loaded
+            pinned = any(one.pinned for one in self._known if one.place == loaded.place)
+            self._keep([replace(loaded, pinned=pinned), *(one for one in self._known if one.place != loaded.place)])
+
+    @Slot(object, object)
+    def _follow_move(self, old: Path, new: Path) -> None:
+        def follow(folder: str) -> str:
+            path = Path(folder)
+            return str(new / path.relative_to(old)) if folder and path.is_relative_to(old) else folder
+
+        self._keep([replace(one, target=follow(one.target), drafter=follow(one.drafter)) for one in self._known])
+
+    def _keep(self, models: list[RecentModel]) -> None:
+        recent = [one for one in models if not one.pinned][:MOST_RECENT]
+        self._known = tuple(one for one in models if one.pinned or one in recent)
+        self._settings.setValue(_SETTING, json.dumps([asdict(one) for one in self._known]))
+        self.changed.emit()
+
+    def _candidate(self, one: RecentModel) -> Candidate | None:
+        if one.connection:
+            return next((row for row in self._picker.rows.listed if row.endpoint and row.endpoint.name == one.connection), None)
+        rows = (row for row in self._picker.rows.pairs for variant in row.variants if variant.folders == one.folders)
+        return next(rows, None)
+
+    def _is_gone(self, one: RecentModel) -> bool:
+        """Whether a connection was removed, or a pair isn't on the disk any more."""
+        surveyed = bool(one.connection or self._picker.rows.pairs)
+        return surveyed and self._candidate(one) is None and not self.in_use(one)
