@@ -27,6 +27,7 @@ from app.text.language import tr, translated
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 
+_EXPORTS = "guide#how-do-i-export-or-import-chats"  # in Help
 MAX_UNDO = 50
 
 
@@ -69,7 +70,8 @@ class ChatLibrary(QObject):
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._store.notice.connect(lambda text: self.notified.emit(Notice(text, "error", topic=text)))
+        page = "troubleshooting#a-chat-is-missing-or-damaged"
+        self._store.notice.connect(lambda text: self.notified.emit(Notice(text, "error", topic=text, help=page)))
         self._store.saved_again.connect(self._report_saved)
         self._store.unsaved_changed.connect(self._set_unsaved)
         self._store.start()
@@ -332,7 +334,7 @@ class ChatLibrary(QObject):
                         chats.append((chat, entry))
                 return Notice(chat_export.export(chats, folders, to, pause), topic="export")
             except UserError as error:
-                return Notice(translated(error.text), "error", topic="export")
+                return Notice(translated(error.text), "error", topic="export", help=_EXPORTS)
 
         self._store.read_long(export, self.notified.emit)
 
@@ -357,7 +359,7 @@ class ChatLibrary(QObject):
             try:
                 return chat_import.import_into(store, file, taken, partial(report, pause))
             except UserError as error:
-                return Notice(translated(error.text), "error", topic="import")
+                return Notice(translated(error.text), "error", topic="import", help=_EXPORTS)
             except chat_import.ImportCanceled:
                 return Notice(tr("Import canceled. No chats were added."), topic="import")
 

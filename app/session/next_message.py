@@ -414,4 +414,5 @@ class NextMessage(QObject):
                 title = tr("Send Page 1 Only") if count == 1 else tr("Send Pages 1 to {count}", count=number(count))
                 first = file.first_pages(count).page_list
                 actions = (NoticeAction(title, partial(attachments.set_pages, file, first)), *actions)
-        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions))
+        page = "guide#what-happens-when-the-context-is-full"
+        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions, help=page))

@@ -28,6 +28,7 @@ class Notice:
     again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()
+    help: str = ""  # page and heading of Help: "tools#what-are-tools"
     stays: bool = False  # the user may be away when it appears, or has to do something
 
     @property

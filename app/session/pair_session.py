@@ -256,4 +256,5 @@ class PairLoader(QObject):
         if self._replaces:
             text = sentences(text, tr("{name} is still in use.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         again = self.connecting_to.name if self.connecting_to else ""
-        self.notified.emit(Notice(text, kind, "" if self.pair else "load", "pair", again))
+        page = "remote#what-if-the-connection-breaks" if again else "troubleshooting#a-pair-doesnt-load"
+        self.notified.emit(Notice(text, kind, "" if self.pair else "load", "pair", again, help=page if kind == "error" else ""))

@@ -150,7 +150,7 @@ class Services(QObject):
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
         text = tr("Can't use mcp.json. {reason}", reason=reason)
-        self.notices.post(Notice(text, "error", until="tools", topic="mcp.json"))
+        self.notices.post(Notice(text, "error", until="tools", topic="mcp.json", help="tools#what-is-in-mcpjson"))
 
     def start(self) -> None:
         """Read the chats, and load or connect to what was used last."""
@@ -165,7 +165,8 @@ class Services(QObject):
         self.library.load()
         self.saved_prompts.apply()
         if endpoints.problem:
-            notices.post(Notice(endpoints.problem, "error", until="connections"))
+            page = "remote#how-do-i-connect-in-the-window"
+            notices.post(Notice(endpoints.problem, "error", until="connections", help=page))
         if self.tools.problem:
             self._show_unreadable(self.tools.problem)
         self.loader.here = last_pair(self.settings)

@@ -173,7 +173,9 @@ class Dialogs(QObject):
 
     @Slot()
     def show_help(self, page: str = "guide") -> None:
-        self._show(HelpDialog, menu_shortcuts(self._services.commands)).show_page(page)
+        """Show a page, at a heading if it is named after “#”."""
+        name, _, heading = page.partition("#")
+        self._show(HelpDialog, menu_shortcuts(self._services.commands)).show_page(name, heading)
 
     @Slot()
     def show_report(self) -> None:

@@ -106,6 +106,7 @@ class MainWindow(QMainWindow):
         self.foot.notices.choose_models.connect(self.dialogs.show_models)
         self.foot.unread.button.clicked.connect(self.dialogs.show_models)
         self.foot.notices.use_demo.connect(activity.use)
+        self.foot.notices.help_requested.connect(self.dialogs.show_help)
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
         self.transcript.message_actions.compare.connect(services.comparer.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)

@@ -2145,8 +2145,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Learn More</source>
+            <translation>Weitere Infos</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
             <source>Load the demo pair</source>
             <translation>Demo-Paar laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Open Help about this problem</source>
+            <translation>Hilfe zu diesem Problem öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -5422,11 +5432,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>General prompts</source>
             <translation>Allgemeine Prompts</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Learn More</source>
-            <translation>Weitere Infos</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />

@@ -2145,8 +2145,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Learn More</source>
+            <translation>了解更多</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
             <source>Load the demo pair</source>
             <translation>载入演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Open Help about this problem</source>
+            <translation>打开有关此问题的帮助</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -5422,11 +5432,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>General prompts</source>
             <translation>通用提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Learn More</source>
-            <translation>了解更多</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />

@@ -1,5 +1,6 @@
 """Notices of the app above the composer."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.session.notice import Notice, NoticeAction
 from app.views.chat.notice_bar import NoticeBar
 from app.widgets.layout import column
+from app.window.help import HelpDialog, page_html
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
-from tests.app.conftest import Begin, Session
+from tests.app.conftest import Begin, Session, Start
 from tests.app.test_chats_window import chat_with
 
 
@@ -179,3 +181,24 @@ def test_the_notice_about_damaged_connections_goes_once_new_ones_are_stored(begi
     assert len(app.notices) == 1 and "was damaged" in app.notices[0]
     endpoints.put(SavedEndpoint("Mac", Endpoint("http://127.0.0.1:1")))
     app.until(lambda: app.notices == [])
+
+
+def test_an_error_opens_the_page_about_it(start: Start) -> None:
+    app = start()
+    bar = app.window.foot.notices
+    app.services.notices.post(Notice("It failed.", "error"))
+    assert bar.help.isHidden()
+    app.services.notices.post(Notice("No such model.", "error", help="troubleshooting#a-pair-doesnt-load"))
+    assert bar.help.isVisible()
+    bar.help.click()
+    dialog = app.dialog(HelpDialog)
+    assert dialog.page == "troubleshooting" and dialog.text.verticalScrollBar().value() > 0
+
+
+def test_all_links_of_notices_lead_to_headings() -> None:
+    files = (Path(__file__).parents[2] / "app" / "session").rglob("*.py")
+    links = {link for file in files for link in re.findall(r'"([\w-]+#[\w-]+)"', file.read_text(encoding="utf-8"))}
+    assert len(links) >= 6
+    for link in links:
+        page, _, heading = link.partition("#")
+        assert f'id="{heading}"' in page_html(page), link

@@ -20,6 +20,7 @@ class NoticeBar(QFrame):
     choose_models = Signal()
     use_demo = Signal()
     connect_again = Signal(str)  # name of an endpoint
+    help_requested = Signal(str)  # page and heading
 
     def __init__(self, theme: Theme, notices: Notices) -> None:
         super().__init__()
@@ -31,10 +32,11 @@ class NoticeBar(QFrame):
         self.choose = button(tr("Choose Another…"), tr("Choose another model"), "bordered", self.choose_models.emit)
         self.demo = button(tr("Use Demo"), tr("Load the demo pair"), "bordered", self._use_demo)
         self.again = button(tr("Try Again"), tr("Reconnect"), "bordered", self._connect_again)
+        self.help = button(tr("Learn More"), tr("Open Help about this problem"), "bordered", self._show_help)
         self.close_button = IconButton(theme, "close", tr("Close"))
         self.close_button.clicked.connect(notices.close_latest)
         self.shown_actions: list[QPushButton] = []
-        self._buttons = row(self.choose, self.again, self.demo, None)
+        self._buttons = row(self.choose, self.again, self.demo, self.help, None)
         body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
         row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
         self._timer = QTimer(self, interval=SHOWN_MS)
@@ -56,6 +58,10 @@ class NoticeBar(QFrame):
 
     def _run(self, action: NoticeAction, checked: bool = False) -> None:
         self._notices.run(action)
+
+    @Slot()
+    def _show_help(self) -> None:
+        self.help_requested.emit(self._notices.valid[-1].help)
 
     @Slot()
     def _use_demo(self) -> None:
@@ -88,9 +94,11 @@ class NoticeBar(QFrame):
             for made in (self.choose, self.demo):
                 made.setVisible(notice.offer == "load")
             self.again.setVisible(bool(notice.again))
+            self.help.setVisible(bool(notice.help))
             for action in notice.actions:
                 made = button(action.title, look="bordered", clicked=partial(self._run, action))
-                self._buttons.insertWidget(self._buttons.count() - 1, made)
+                self._buttons.insertWidget(self._buttons.count() - 2, made)
                 self.setTabOrder(self.shown_actions[-1] if self.shown_actions else self.demo, made)
                 self.shown_actions.append(made)
                 made.show()
+            self.setTabOrder(self.shown_actions[-1] if self.shown_actions else self.demo, self.help)
