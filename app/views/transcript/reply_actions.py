@@ -72,10 +72,11 @@ class ReplyActions(QWidget):
         self.resume = button(tr("Continue"), tr("Continue this reply"), "quiet", lambda: actions.resume.emit(turn))
         self.icons = self.details, self.copy, self.regenerate, self.compare
         self._buttons: tuple[QAbstractButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
+        line = row(self.resume, *self.icons, spacing=0, parent=self)
         # Tab follows the order in which widgets get their parent.
         self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
-        stepper = (self.versions,) if self.versions is not None else ()
-        row(self.resume, *self.icons, *stepper, spacing=0, parent=self)
+        if self.versions is not None:
+            line.addWidget(self.versions)
         self._available: tuple[bool, ...] = ()
         self._enable_resume()
         actions.can_resume_changed.connect(self._enable_resume)
