@@ -11,7 +11,7 @@ from app.storage.pictures import StoredFile
 
 _START = re.compile(rb'"([0-9a-f]{64})"\s*:\s*"')  # a file's digest, before its data
 _DATA = re.compile(rb"[A-Za-z0-9+/]{1000,}={0,2}")  # shorter data isn't worth a search
-_PIECE = 1 << 20  # bytes searched at once, while other threads wait
+_PIECE = 1 << 20  # bytes per search, during which other threads wait
 _LONGEST_START = 1 << 8  # bytes
 
 

@@ -80,7 +80,7 @@ def test_a_hub_that_cuts_off_every_response_is_given_up(kind: str, cache: HubCac
         with pytest.raises(UserError) as caught:
             made.run(threading.Event(), reports.append)
         assert caught.value.text.code == "hub_cuts_off"
-        assert {report.status.code for report in reports if report.status} == {"hub_cut_off"}  # by several connections at once
+        assert {report.status.code for report in reports if report.status} == {"hub_cut_off"}
         local.faults.clear()
         again, reports = download(local, cache, made.pair), []
         assert again.run(threading.Event(), reports.append) is not None
