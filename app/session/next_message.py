@@ -331,7 +331,9 @@ class NextMessage(QObject):
             return
         alone = own.empty  # otherwise, the user didn't mean to send the rest
         text = "\n\n".join(filter(None, (opening, own.text, sent.text)))
-        self.show_draft(text, [*own.files, *(one for one in sent.files if not any(map(one.is_same_file, own.files)))])
+        own.files += [one for one in sent.files if not any(map(one.is_same_file, own.files))]
+        self._attachments.continue_for(own.files, sent.files)
+        self.show_draft(text, own.files)
         self._drafts.discard(sent)
         self._drafts.save()
         if alone:

@@ -217,7 +217,8 @@ class Stats:
         prompt_tok_s: computed tokens of the prompt / (prefill_s - image_s).
         decode_tok_s: (tokens - 1) / decode_s.
         peak_memory_bytes: peak memory of all replies that ran at the same time.
-        lookup_rounds: rounds whose drafts were copied from the prompt and reply. `lookup_tested` and `lookup_accepted` are theirs.
+        lookup_rounds: rounds whose drafts were all copied from the prompt and reply.
+        lookup_tested, lookup_accepted: copied drafts, also those behind a drafter's block.
         trials: passes run only to measure their cost or the number of tokens they yield.
         why_plain: why the whole reply was decoded plainly.
         plain_because: reasons for plain steps of a DFlash reply, with counts.

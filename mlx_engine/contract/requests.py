@@ -254,7 +254,8 @@ class Compare(Submitted):
         requests: one per prompt.
         repeats: number of replies of each contestant to each prompt.
         pause_s: seconds between two replies on this computer.
-        together: whether all contestants reply at the same time. Their texts are those that they have alone, but not their speeds.
+        together: whether all contestants reply at the same time. Their texts, but not their speeds, are those that they have
+            alone, on a GPU with half precision until a near tie.
     """
 
     requests: tuple[GenerationRequest, ...]

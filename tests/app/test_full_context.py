@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.storage.attached_files import read
 from app.storage.chat_tree import Chat
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.message_views import DividerView
@@ -169,6 +170,23 @@ def test_a_message_waits_for_the_summary_and_goes_with_it(begin: Begin, tmp_path
     assert "content" in app.engine.requests[-1].messages[-1].content
     app.session.open_chat(chat.id)
     assert app.message.text == "" and app.attachments.files == [] and len(chat.turns) == 3
+
+
+def test_a_file_that_is_read_after_the_summary_is_sent_with_it(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, readable = threading.Event(), threading.Event()
+    monkeypatch.setattr("app.session.attachment_reader.read", lambda path, cancel: (readable.wait(60), read(path))[1])
+    app, chat = start_summary(begin, commit("We counted."), written, done())
+    (file := tmp_path / "note.txt").write_text("content")
+    app.attachments.attach([file])
+    written.set()
+    app.until(lambda: app.session.chat is not chat)
+    assert app.message.note == "The message will be sent when its files have been read."
+    readable.set()
+    app.until(lambda: bool(app.session.chat.turns) and not app.activity.busy)
+    assert app.texts == [("Summary of “Question 0”:\n\nWe counted.\n\nAnd now?", "Go on.")]
+    assert "content" in app.engine.requests[-1].messages[-1].content
 
 
 def test_a_message_in_the_next_new_chat_is_not_sent_with_a_summary(begin: Begin) -> None:

@@ -52,7 +52,7 @@ class _Damaged(Exception):
 
 
 class _CutOff(Exception):
-    """An error for a response that ended early, but after some bytes."""
+    """An error for a response that ended early."""
 
 
 _SILENT = EngineText.of("hub_silent", "The model hub isn't responding. Trying again.")
@@ -336,8 +336,8 @@ class FileTransfer:
                         return False
                 if left == 0 or self._stop.is_set():
                     break
-        except httpx2.TransportError:
-            if left < asked and write():
+        except httpx2.TransportError as error:
+            if left < asked and write() and not isinstance(error, httpx2.TimeoutException):
                 raise _CutOff from None
             raise
         finally:
