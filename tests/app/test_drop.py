@@ -125,6 +125,52 @@ def test_a_long_paste_is_attached_and_undo_brings_the_text_back(start: Start) ->
     assert app.attachments.files == [] and app.message.text == "Short"
 
 
+@pytest.mark.parametrize("undone", [1, 2])
+def test_a_long_text_that_undo_brought_back_can_be_deleted(start: Start, undone: int) -> None:
+    """It was attached again, as by Redo. `undone`: 2 also takes the text out of the field, and another one is typed."""
+    app = start()
+    field = app.window.composer.field
+    field.insertFromMimeData(data("x" * 9000))
+    for _ in range(undone):
+        field.undo()
+    if undone == 2:
+        field.insertPlainText("Typed")
+    field.selectAll()
+    field.cut()
+    assert app.message.text == "" and app.attachments.files == []
+
+
+@pytest.mark.parametrize("left_by", ["sending", "a new chat", "the end of an edit"])
+def test_undo_brings_nothing_of_one_message_into_another(start: Start, left_by: str) -> None:
+    """If the field was empty before and after, Undo brought a text into another chat, and Redo a file."""
+    app = start()
+    app.ask("First")
+    field, document = app.window.composer.field, app.window.composer.field.document()
+    if left_by == "the end of an edit":
+        app.run("edit")
+    for text in ("x" * 9000, "A few words"):
+        field.selectAll()
+        field.insertFromMimeData(data(text))
+    field.selectAll()
+    field.cut()
+    assert app.message.text == "" and len(app.attachments.files) == 1 and document.isUndoAvailable()
+    if left_by == "sending":
+        app.window.composer.button.click()
+        app.until(lambda: len(app.session.chat.turns) == 2 and not app.activity.busy)
+    elif left_by == "a new chat":
+        app.run("new_chat")
+    else:
+        app.window.composer.cancel_button.click()
+    assert not document.isUndoAvailable() and not document.isRedoAvailable()
+    for change in (*[field.undo] * 4, *[field.redo] * 4):
+        change()
+        assert app.message.text == "" and app.attachments.files == []
+    for text in ("a", "", "b", ""):  # as many steps of the history as with the long text
+        field.selectAll()
+        field.insertPlainText(text)
+        assert app.message.text == text and app.attachments.files == []
+
+
 def test_a_paste_that_a_message_cannot_have_as_a_file_stays_text(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.session.attachment_reader.MOST_FILES", 0)
     app = start()

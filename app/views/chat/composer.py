@@ -101,6 +101,8 @@ class Composer(QFrame):
 
     @Slot()
     def _show_text(self) -> None:
+        """Show what may be another message, without the history of the one before."""
+        self.field.pasted.clear()
         if self._message.text != self.text:
             self.field.setPlainText(self._message.text)
             self.field.moveCursor(QTextCursor.MoveOperation.End)

@@ -31,6 +31,7 @@ class LongPastes:
         self._pastes: list[_LongPaste] = []
         self._steps = 0  # before the latest change
         field.textChanged.connect(self._follow)
+        field.document().undoCommandAdded.connect(self._drop_undone)
 
     def attach(self, text: str) -> bool:
         """Attach a long text in place of the selection; return False for others."""
@@ -48,11 +49,20 @@ class LongPastes:
         field.textChanged.emit()
         return True
 
+    def clear(self) -> None:
+        """Forget the field's history, which may hold texts of another message."""
+        self._field.document().clearUndoRedoStacks()
+        self._pastes.clear()
+        self._steps = 0
+
+    def _drop_undone(self) -> None:
+        """Forget pastes that Redo can't reach any more, because of a new change."""
+        steps = self._field.document().availableUndoSteps()
+        self._pastes = [one for one in self._pastes if one.steps_after < steps]
+
     def _follow(self) -> None:
         """Move a text between the field and the files after Undo or Redo."""
         before, self._steps = self._steps, self._field.document().availableUndoSteps()
-        if not self._steps and not self._field.document().isRedoAvailable():
-            self._pastes.clear()  # another message is shown
         for one in self._pastes:
             if (before, self._steps) == (one.steps_after, one.steps):
                 self._attachments.remove(one.file)
