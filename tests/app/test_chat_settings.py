@@ -95,6 +95,21 @@ def test_a_typed_system_prompt_is_saved_once_and_never_lost(begin: Start, qtbot:
     assert again.session.chat.settings == ChatSettings("Be brief.", dflash=False)
 
 
+def test_undo_brings_no_system_prompt_of_one_chat_into_another(begin: Start) -> None:
+    """A link opens a new chat behind the sheet."""
+    app = begin()
+    app.ask("One")
+    app.window.dialogs.show_chat_settings()
+    field = app.dialog(ChatSettingsDialog).form.system
+    field.insertPlainText("Be brief.")
+    field.selectAll()
+    field.cut()
+    app.session.new_chat()
+    for step in (field.undo, field.undo):
+        step()
+        assert app.session.chat.settings.system == field.toPlainText() == ""
+
+
 def test_settings_are_saved_when_their_chat_is_left(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if those of the next chat change before the delay of the save is over."""
     monkeypatch.setattr("app.session.chat_session.SAVE_MS", 120_000)

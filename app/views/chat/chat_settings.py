@@ -218,9 +218,14 @@ class ChatSettingsDialog(QDialog):
         lay_out(self, self.form, self.form.reset, None, done, width=WIDTH)
         for signal in (session.chat_changed, session.settings_changed, loader.loaded):
             signal.connect(self.refresh)
+        session.chat_changed.connect(self._clear_history)
         self.refresh()
         fit_content(self, DIALOG_WIDTH)
         self.form.system.setFocus()
+
+    @Slot()
+    def _clear_history(self) -> None:
+        self.form.system.document().clearUndoRedoStacks()  # another chat's system prompt may be equal
 
     @Slot()
     def refresh(self) -> None:
