@@ -7,10 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.session.activity import SessionActivity
-from app.session.model_list import Candidate, Variant
+from app.session.model_list import Candidate
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.storage.json_values import parse_json, read_as
+from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.models.library.pair import demo_pair
 
@@ -38,9 +39,9 @@ class RecentModel:
     pinned: bool = False
 
     @property
-    def place(self) -> tuple[str, str]:
+    def place(self) -> tuple[str, str, str | None]:
         """What tells it from others: drafters that Auto chooses for a target are one."""
-        return self.connection, f"{self.target}\0{'' if self.auto else self.drafter}"
+        return self.connection, self.target, None if self.auto else self.drafter
 
     @property
     def folders(self) -> tuple[Path, Path | None]:
@@ -60,7 +61,7 @@ class RecentModels(QObject):
         self._known = read_as(tuple[RecentModel, ...], parse_json(str(settings.value(_SETTING) or "[]")), ())
         loader.loaded.connect(self._add_loaded)
         picker.storage.moved.connect(self._follow_move)
-        for signal in (loader.changed, loader.loaded, picker.changed):
+        for signal in (loader.changed, loader.loaded, activity.changed, picker.changed):
             signal.connect(self.changed)
 
     @property
@@ -71,11 +72,25 @@ class RecentModels(QObject):
     def in_use(self, one: RecentModel) -> bool:
         return self._loader.pair is not None and one.place == self._loaded.place
 
-    def variant(self, one: RecentModel) -> Variant | None:
-        """Return what the survey of all pairs found, or None if it isn't known yet."""
-        found = self._candidate(one)
-        variants = found.variants if found is not None and not one.connection else ()
-        return next((variant for variant in variants if variant.folders == one.folders), None)
+    @property
+    def why_not(self) -> str:
+        """Why no model can be switched to now, or an empty string."""
+        if self._loader.running:
+            return tr("The models are still loading. Try again in a moment.")
+        return self._activity.why_busy
+
+    def surveyed(self, one: RecentModel) -> Candidate | None:
+        """Return the surveyed row that shows this pair, or None if it isn't known.
+
+        For Auto, the row shows the drafter that Auto tries first, whichever was loaded last.
+        """
+        pairs = [
+            (replace(row, index=index), order if (order := variant.auto_order) is not None else len(row.variants))
+            for row in self._picker.rows.pairs
+            for index, variant in enumerate(row.variants)
+            if variant.folders and (variant.folders[0] == Path(one.target) if one.auto else variant.folders == one.folders)
+        ]
+        return min(pairs, key=lambda pair: pair[1])[0] if pairs and not one.connection else None
 
     def use(self, one: RecentModel) -> None:
         """Load the pair, or connect to the server, unless it is in use."""
@@ -126,13 +141,10 @@ class RecentModels(QObject):
         self._settings.setValue(_SETTING, json.dumps([asdict(one) for one in self._known]))
         self.changed.emit()
 
-    def _candidate(self, one: RecentModel) -> Candidate | None:
-        if one.connection:
-            return next((row for row in self._picker.rows.listed if row.endpoint and row.endpoint.name == one.connection), None)
-        rows = (row for row in self._picker.rows.pairs for variant in row.variants if variant.folders == one.folders)
-        return next(rows, None)
-
     def _is_gone(self, one: RecentModel) -> bool:
         """Whether a connection was removed, or a pair isn't on the disk any more."""
-        surveyed = bool(one.connection or self._picker.rows.pairs)
-        return surveyed and self._candidate(one) is None and not self.in_use(one)
+        if one.connection:
+            gone = self._picker.endpoints.find(one.connection) is None
+        else:
+            gone = bool(self._picker.rows.pairs) and self.surveyed(one) is None
+        return gone and not self.in_use(one)

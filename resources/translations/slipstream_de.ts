@@ -3130,6 +3130,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
+            <source>Auto: {drafter}</source>
+            <translation>Automatisch: {drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>No drafter</source>
+            <translation>Kein Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
             <source>Pin {name}</source>
             <translation>{name} anheften</translation>
         </message>
@@ -3267,11 +3277,6 @@
             <location filename="../../app/views/models/model_settings.py" />
             <source>{size} of disk space available</source>
             <translation>{size} Speicherplatz verfügbar</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Auto: {drafter}</source>
-            <translation>Automatisch: {drafter}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -6187,11 +6192,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>Nächste Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>No drafter</source>
-            <translation>Kein Drafter</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

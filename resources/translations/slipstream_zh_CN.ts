@@ -3130,6 +3130,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
+            <source>Auto: {drafter}</source>
+            <translation>自动：{drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>No drafter</source>
+            <translation>无草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
             <source>Pin {name}</source>
             <translation>置顶 {name}</translation>
         </message>
@@ -3267,11 +3277,6 @@
             <location filename="../../app/views/models/model_settings.py" />
             <source>{size} of disk space available</source>
             <translation>磁盘可用空间 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Auto: {drafter}</source>
-            <translation>自动：{drafter}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -6187,11 +6192,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>下一条回复：{mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>No drafter</source>
-            <translation>无草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

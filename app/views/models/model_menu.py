@@ -1,20 +1,25 @@
 """The menu below the model's name: recent models, which fit, and all models."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
+from app.session.model_list import Candidate
 from app.session.recent_models import RecentModel, RecentModels
 from app.session.recommendation import fit_text
 from app.text.language import tr
 from app.views.models.fit_dot import DOT, draw_dot, fit_color
+from app.views.models.pair_facts import drafter_names
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.models.library.library import model_name
 
-WIDTH = 300  # at the default text size
+LEAST_WIDTH, MOST_WIDTH = 300, 480  # at the default text size
 
 
 class ModelMenu(QFrame):
@@ -29,25 +34,38 @@ class ModelMenu(QFrame):
         self.setAccessibleName(tr("Recent models"))
         self.rows: list[ModelRow] = []
         self.all = button(tr("All Models…"), look="popover", clicked=self._show_all)
+        self.why_not = small_label(theme, look="secondary", wrap=True)
+        self.why_not.setContentsMargins(10, 0, 10, 4)
+        self._anchor = parent
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
         heading = small_label(theme, tr("Recent models"), "secondary")
         heading.setContentsMargins(10, 2, 0, 2)
-        column(heading, self._list, line(), self.all, spacing=4, margins=(6, 6, 6, 6), parent=self)
+        column(heading, self.why_not, self._list, line(), self.all, spacing=4, margins=(6, 6, 6, 6), parent=self)
         recent.changed.connect(self.refresh)
         self.refresh()
         recent.survey()
 
     def open_below(self, anchor: QWidget) -> None:
         """Show the menu below the model's name, within the window."""
-        self.setFixedWidth(min(self._theme.scaled(WIDTH), anchor.window().width() - 16))
+        self._anchor = anchor
+        self._arrange()
+        self.show()
+        self._stops[0].setFocus()
+
+    def _arrange(self) -> None:
+        """Make the menu as wide as its names, within limits, and keep it in the window."""
+        anchor, window, scaled = self._anchor, self._anchor.window(), self._theme.scaled
+        self.setFixedWidth(min(max(self.sizeHint().width(), scaled(LEAST_WIDTH)), scaled(MOST_WIDTH), window.width() - 16))
         self.adjustSize()
-        window = anchor.window()
         at = anchor.mapTo(window, QPoint(0, anchor.height() + 2))
         at.setX(max(8, min(at.x(), window.width() - self.width() - 8)))
         self.move(window.mapToGlobal(at))
-        self.show()
-        (self.rows[0].name if self.rows else self.all).setFocus()
+
+    @property
+    def _stops(self) -> list[QWidget]:
+        """What the arrow keys stop at."""
+        return [*(row.name for row in self.rows if row.name.isEnabled()), self.all]
 
     @Slot()
     def refresh(self) -> None:
@@ -61,10 +79,14 @@ class ModelMenu(QFrame):
             for row in self.rows:
                 row.name.clicked.connect(partial(self._use, row))
                 self._list.addWidget(row)
-        for row, one in zip(self.rows, listed, strict=True):
-            row.show_model(one)
+                row.show()  # otherwise, the layout counts it only after the next event
+        why_not = self._recent.why_not
+        for row, one, name in zip(self.rows, listed, row_names(listed, self._recent.surveyed), strict=True):
+            row.show_model(one, name, why_not)
+        self.why_not.setText(why_not)
+        self.why_not.setVisible(bool(why_not))
         if self.isVisible():
-            self.adjustSize()
+            self._arrange()
 
     def _use(self, row: "ModelRow") -> None:
         self.close()
@@ -78,7 +100,7 @@ class ModelMenu(QFrame):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move between the rows with the arrow keys."""
         step = (event.key() == Qt.Key.Key_Down) - (event.key() == Qt.Key.Key_Up)
-        stops = [*(row.name for row in self.rows), self.all]
+        stops = self._stops
         if not step:
             super().keyPressEvent(event)
         elif (focused := self.focusWidget()) in stops:
@@ -95,28 +117,76 @@ class ModelRow(QFrame):
         self.model = model
         self.dot = _Dot(theme)
         self.name = ElidedButton(model.name, "popover")
-        self.name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.state = small_label(theme, look="secondary")
         self.pin = IconButton(theme, "pin", tr("Pin {name}", name=model.name))
         self.pin.clicked.connect(lambda: recent.pin(self.model, not self.model.pinned))
         self._recent = recent
         row(self.dot, (self.name, 1), self.state, self.pin, spacing=2, margins=(6, 0, 0, 0), parent=self)
 
-    def show_model(self, one: RecentModel) -> None:
+    def show_model(self, one: RecentModel, name: str, why_not: str) -> None:
+        """Show a model.
+
+        Args:
+            name: what tells it from others.
+            why_not: why it can't be switched to now, or an empty string.
+        """
         self.model = one
-        found = self._recent.variant(one)
+        row = self._recent.surveyed(one)
+        found = row.shown if row is not None else None
         fit = "" if found is None or found.fit is None else fit_text(found.fit.verdict, found.slow)
         state = tr("In use") if self._recent.in_use(one) else ""
         self.dot.color = "" if found is None or found.fit is None else fit_color(found.fit.verdict, found.slow)
         self.dot.setToolTip(as_tooltip(fit))
         self.dot.update()
-        self.name.setText(one.name)
-        self.name.setAccessibleName(", ".join(filter(None, (one.name, fit, state))))
-        self.name.setToolTip(as_tooltip(fit))
+        self.name.setText(name)
+        self.name.setAccessibleName(", ".join(filter(None, (name, fit, state))))
+        self.name.setAccessibleDescription(why_not)
+        self.name.setToolTip(as_tooltip("\n".join(filter(None, (name, fit, why_not)))))
+        self.name.setEnabled(not why_not)
         self.state.setText(state)
         self.pin.is_active = one.pinned
-        self.pin.set_name(tr("Unpin {name}", name=one.name) if one.pinned else tr("Pin {name}", name=one.name))
+        self.pin.set_name(tr("Unpin {name}", name=name) if one.pinned else tr("Pin {name}", name=name))
         self.pin.update()
+
+
+def row_names(listed: Sequence[RecentModel], found: Callable[[RecentModel], Candidate | None]) -> list[str]:
+    """Return the models' names, with what differs where names are equal.
+
+    Args:
+        found: returns the surveyed row that shows a model, if it is known.
+    """
+
+    def in_words(one: RecentModel) -> tuple[str, str] | None:
+        if (row := found(one)) is None or row.shown.folders is None:
+            return None
+        return row.shown.label, drafter_names(row)[row.index] if row.shown.folders[1] else ""
+
+    def by_model(one: RecentModel) -> tuple[str, str]:
+        target, drafter = one.folders
+        return model_name(target), model_name(drafter) if drafter else ""
+
+    def by_folder(one: RecentModel) -> tuple[str, str]:
+        target, drafter = one.folders
+        return str(target), str(drafter or "")
+
+    def parts(one: RecentModel, describe: Callable[[RecentModel], tuple[str, str] | None]) -> tuple[str, str] | None:
+        if one.connection or (described := describe(one)) is None:
+            return (one.connection, "") if one.connection else None
+        target, drafter = described[0], described[1] or tr("No drafter")
+        return target, tr("Auto: {drafter}", drafter=drafter) if one.auto else drafter
+
+    names = [one.name for one in listed]
+    for name in [name for name, count in Counter(names).items() if count > 1]:
+        alike = [at for at, one in enumerate(listed) if one.name == name]
+        for describe in (in_words, by_model, by_folder):  # the first that tells all apart
+            told = [described for at in alike if (described := parts(listed[at], describe)) is not None]
+            if len(set(told)) == len(alike):
+                break
+        differs = [len(set(column)) > 1 for column in zip(*told, strict=True)]
+        for at, described in zip(alike, told, strict=True):
+            names[at] = " · ".join((name, *(part for part, is_shown in zip(described, differs, strict=True) if part and is_shown)))
+    return names
 
 
 class _Dot(QWidget):

@@ -6,16 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.session.model_list import Candidate, Variant
-from app.session.recent_models import MOST_RECENT, RecentModels
+from app.session.recent_models import MOST_RECENT, RecentModel, RecentModels
 from app.views.models.fit_dot import fit_color
-from app.views.models.model_menu import ModelMenu
+from app.views.models.model_menu import ModelMenu, row_names
 from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.models.fit import Fit, FitLine, FitVerdict
+from mlx_engine.models.library.pair import Pair
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Begin, Running, Session, Start
 from tests.app.scripted_engine import ScriptedEngine
@@ -46,6 +49,29 @@ def put(app: Session, *rows: tuple[str, FitVerdict, bool]) -> None:
         for name, verdict, slow in rows
     ]
     app.services.picker.rows.put(found, None, lambda one: False)
+
+
+def variant(bits: int, maker: str, auto_order: int | None = None) -> Variant:
+    """A pair on disk of a catalog entry with several targets and drafters."""
+    pair = Pair("owner/target", f"{maker}/drafter")
+    return Variant(f"{bits}-bit", pair, folders=folders_of(bits, maker), auto_order=auto_order)
+
+
+def put_entry(app: Session, *variants: Variant) -> None:
+    app.services.picker.rows.put([Candidate("entry", "Entry", variants)], None, lambda one: False)
+    app.services.picker.changed.emit()
+
+
+def load_entry(app: Session, *pairs: tuple[int, str, bool]) -> None:
+    """Load pairs of one catalog entry, with their bits, the drafter's maker, and whether Auto chose it."""
+    app.engine.pair = replace(app.engine.pair, name="Entry")
+    for bits, maker, auto in pairs:
+        app.activity.use(LoadPair(*folders_of(bits, maker), auto=auto))
+        app.until(lambda: not app.loader.running)
+
+
+def folders_of(bits: int, maker: str) -> tuple[Path, Path]:
+    return Path(f"{bits}-bit-target"), Path(f"{maker}-drafter")
 
 
 @pytest.fixture
@@ -99,7 +125,7 @@ def test_a_click_switches_to_a_pair_or_a_connection(start: Start, surveyless: No
     app = start()
     load(app, "A")
     menu = open_menu(app)
-    assert [row.name.text() for row in menu.rows] == ["A", "Demo pair"]
+    assert shown(menu) == ["A", "Demo pair"]
     assert [row.state.text() for row in menu.rows] == ["In use", ""]
     app.engine.pair = replace(app.engine.pair, name="Demo pair")
     menu.rows[1].name.click()
@@ -111,7 +137,7 @@ def test_a_click_switches_to_a_pair_or_a_connection(start: Start, surveyless: No
     assert menu.focusWidget() is menu.all
     qtbot.keyClick(menu, Qt.Key.Key_Up)
     menu.rows[1].pin.click()
-    assert [row.name.text() for row in menu.rows] == ["A", "Demo pair"] and menu.rows[0].pin.is_active, "the pinned one is first"
+    assert shown(menu) == ["A", "Demo pair"] and menu.rows[0].pin.is_active, "the pinned one is first"
     menu.all.click()
     assert app.window.dialogs.find(PickerDialog) is not None
 
@@ -158,3 +184,127 @@ def open_menu(app: Running) -> ModelMenu:
     menu = app.window.findChildren(ModelMenu)[-1]
     assert isinstance(menu, ModelMenu) and menu.isVisible()
     return menu
+
+
+def test_pairs_of_one_name_are_told_apart(start: Start, surveyless: None) -> None:
+    """Only by what differs, in the words of the Models window once they are known."""
+    app = start()
+    load_entry(app, (4, "lab", False), (8, "lab", False))
+    menu = open_menu(app)
+    assert shown(menu) == ["Entry · 8-bit-target", "Entry · 4-bit-target", "Demo pair"]
+    put_entry(app, variant(4, "lab", 0), variant(4, "own", 1), variant(8, "lab"))
+    assert shown(menu) == ["Entry · 8-bit", "Entry · 4-bit"]
+    assert menu.rows[0].name.accessibleName() == "Entry · 8-bit, In use"
+    assert menu.rows[0].pin.accessibleName() == "Pin Entry · 8-bit"
+    menu.close()
+    load_entry(app, (4, "lab", True), (4, "own", False))
+    menu = open_menu(app)
+    assert shown(menu) == [
+        "Entry · 4-bit · Drafter by own",
+        "Entry · 4-bit · Auto: Drafter by lab",
+        "Entry · 8-bit · Drafter by lab",
+        "Entry · 4-bit · Drafter by lab",
+    ]
+    menu.close()
+
+
+def test_the_menu_is_wide_enough_for_its_names(start: Start, surveyless: None) -> None:
+    app = start()
+    load_entry(app, (4, "some-laboratory", True), (4, "some-laboratory", False))
+    put_entry(app, variant(4, "some-laboratory", 0), variant(4, "own", 1))
+    menu = open_menu(app)
+    assert all(row.name.width() >= row.name.sizeHint().width() for row in menu.rows)
+    narrow = menu.width()
+    put_entry(app, variant(4, "some-laboratory-with-a-longer-name"), variant(4, "some-laboratory", 0))
+    load_entry(app, (4, "some-laboratory-with-a-longer-name", False))
+    assert menu.width() > narrow
+    assert menu.geometry().right() <= app.window.geometry().right()
+    menu.close()
+
+
+name, folder = st.sampled_from("AB"), st.sampled_from(["/a/target", "/b/target", "/b/other"])
+models = (
+    st.builds(RecentModel, name, folder, st.just("") | folder, st.booleans())
+    | st.builds(RecentModel, name, connection=st.sampled_from(["Office", "Lab"]))
+    | st.builds(RecentModel, name)
+)
+surveyed = st.none() | st.builds(
+    lambda label, repo: Candidate(
+        "", "", (Variant(label, Pair("owner/target", repo), folders=(Path("a"), Path(repo) if repo else None)),)
+    ),
+    st.sampled_from(["", "4-bit", "8-bit"]),
+    st.sampled_from([None, "lab/one", "lab/other", "own/one"]),
+)
+
+
+@given(st.lists(models, max_size=6, unique_by=lambda one: one.place), st.lists(surveyed, min_size=6, max_size=6))
+def test_no_two_rows_are_alike(listed: list[RecentModel], found: list[Candidate | None]) -> None:
+    rows = {one.place: None if one.connection else row for one, row in zip(listed, found, strict=False)}
+    names = row_names(listed, lambda one: rows[one.place])
+    assert len(set(names)) == len(listed)
+    assert all(name.startswith(one.name) for name, one in zip(names, listed, strict=True))
+    alone = [one.name for one in listed if [each.name for each in listed].count(one.name) == 1]
+    assert set(alone) <= set(names), "a name of its own needs no more"
+
+
+def test_a_choice_by_auto_stays_listed_when_its_last_drafter_is_deleted(begin: Begin) -> None:
+    """The row vanished although Auto had other drafters to choose from."""
+    app = begin()
+    recent = app.services.recent_models
+    load_entry(app, (4, "lab", False), (4, "lab", True))
+    load(app, "B")
+    left = variant(4, "own", 1), variant(4, "more", 0)
+    app.services.picker.rows.put(
+        [Candidate("entry", "Entry", left), Candidate("own", "Mine", (variant(4, "other"),))], None, lambda one: False
+    )
+    assert [(one.name, one.auto) for one in recent.listed] == [("B", False), ("Entry", True)]
+    found = recent.surveyed(recent.listed[1])
+    assert found is not None and found.shown is left[1], "the one that Auto tries first"
+
+
+def test_auto_is_another_choice_than_no_drafter() -> None:
+    automatic, plain = RecentModel("A", "a", auto=True), RecentModel("A", "a")
+    assert automatic.place != plain.place
+    assert automatic.place == replace(automatic, drafter="b").place
+
+
+def test_no_row_can_be_clicked_while_a_model_loads_and_the_menu_says_why(start: Start, surveyless: None, qtbot: QtBot) -> None:
+    """A click closed the menu and did nothing else."""
+    app = start()
+    load(app, "A")
+    menu = open_menu(app)
+    assert not menu.why_not.isVisible() and menu.focusWidget() is menu.rows[0].name
+    app.engine.load_gate = threading.Event()
+    app.activity.use(LoadPair(Path("B")))
+    assert not any(row.name.isEnabled() for row in menu.rows) and menu.all.isEnabled()
+    assert menu.why_not.isVisible() and menu.why_not.text() == "The models are still loading. Try again in a moment."
+    assert {row.name.accessibleDescription() for row in menu.rows} == {menu.why_not.text()}
+    assert menu.why_not.text() in menu.rows[0].name.toolTip()
+    qtbot.keyClick(menu, Qt.Key.Key_Down)
+    assert menu.focusWidget() is menu.all
+    menu.close()
+    app.until(lambda: not app.window.findChildren(ModelMenu))
+    menu = open_menu(app)
+    assert menu.focusWidget() is menu.all
+    app.engine.load_gate.set()
+    app.until(lambda: not app.loader.running)
+    assert all(row.name.isEnabled() for row in menu.rows) and not menu.why_not.isVisible()
+    menu.close()
+
+
+def test_no_row_can_be_clicked_during_a_reply(start: Start, surveyless: None) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[gate]]))
+    load(app, "A")
+    menu = open_menu(app)
+    app.send("One")
+    assert not menu.rows[1].name.isEnabled()
+    assert menu.why_not.text() == "A reply is being generated in “One”. Wait for it to finish, or stop it there."
+    gate.set()
+    app.idle()
+    assert menu.rows[1].name.isEnabled()
+    menu.close()
+
+
+def shown(menu: ModelMenu) -> list[str]:
+    return [row.name.text() for row in menu.rows]
