@@ -9,6 +9,7 @@ from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFont,
+    QFontMetrics,
     QPainter,
     QPaintEvent,
     QPen,
@@ -182,6 +183,8 @@ class TextView(DocumentView):
         cursor.beginEditBlock()
         form, base = QTextBlockFormat(), QTextCharFormat()
         indent = min(block.quote, DEEPEST_INDENT) * QUOTE + min(block.indent, DEEPEST_INDENT) * INDENT
+        if isinstance(block, TextBlock) and block.marker:  # a long number, such as "1969.", needs more space
+            indent = max(indent, QFontMetrics(self._theme.text_font).horizontalAdvance(block.marker) + MARKER_GAP)
         form.setLeftMargin(indent)
         top, bottom = vertical_margins(block, plain)
         form.setTopMargin(top)  # Qt ignores it above the first block

@@ -1,11 +1,12 @@
 """Notices of the app above the composer."""
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtCore import QPoint, QRect, QTimer
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from app.session.notice import Notice, NoticeAction
 from app.views.chat.notice_bar import NoticeBar
@@ -25,6 +26,20 @@ def bar_of(app: Session) -> NoticeBar:
     panel.show()
     field.setFocus()
     return bar
+
+
+def test_no_button_of_a_notice_is_cut_off_in_a_narrow_window(begin: Begin) -> None:
+    app = begin()
+    bar = bar_of(app)
+    actions = (NoticeAction("Open the Chat", lambda: None), NoticeAction("Remove the File", lambda: None))
+    app.services.notices.post(Notice("No connection.", "error", offer="load", again="Mac", help="troubleshooting", actions=actions))
+    app.window.resize(440, 500)
+    app.window.show()
+    buttons = [made for made in bar.findChildren(QPushButton) if made.isVisible()]
+    app.until(lambda: app.window.width() == 440 and all(made.width() >= made.sizeHint().width() for made in buttons))
+    areas = [QRect(made.mapTo(bar, QPoint()), made.size()) for made in buttons]
+    assert len(areas) == 6 and all(bar.rect().contains(area) for area in areas)
+    assert not any(one.intersects(other) for one, other in combinations(areas, 2))
 
 
 def test_several_imports_leave_one_notice(begin: Begin, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QPushButton
 from app.session.notice import NoticeAction, Notices
 from app.text.language import tr
 from app.widgets.controls import IconButton, Label, button
-from app.widgets.layout import column, row
+from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 
 SHOWN_MS = 10_000  # how long a notice that needs no action is shown
@@ -36,7 +36,9 @@ class NoticeBar(QFrame):
         self.close_button = IconButton(theme, "close", tr("Close"))
         self.close_button.clicked.connect(notices.close_latest)
         self.shown_actions: list[QPushButton] = []
-        self._buttons = row(self.choose, self.again, self.demo, self.help, None)
+        self._buttons = Flow()
+        for made in (self.choose, self.again, self.demo, self.help):
+            self._buttons.addWidget(made)
         body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
         row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
         self._timer = QTimer(self, interval=SHOWN_MS)
@@ -97,8 +99,10 @@ class NoticeBar(QFrame):
             self.help.setVisible(bool(notice.help))
             for action in notice.actions:
                 made = button(action.title, look="bordered", clicked=partial(self._run, action))
-                self._buttons.insertWidget(self._buttons.count() - 2, made)
+                self._buttons.addWidget(made)
                 self.setTabOrder(self.shown_actions[-1] if self.shown_actions else self.demo, made)
                 self.shown_actions.append(made)
                 made.show()
+            self._buttons.removeWidget(self.help)
+            self._buttons.addWidget(self.help)  # the last one
             self.setTabOrder(self.shown_actions[-1] if self.shown_actions else self.demo, self.help)

@@ -1,9 +1,10 @@
 """Only what changed is drawn."""
 
+import re
 from itertools import pairwise
 
 import pytest
-from PySide6.QtGui import QTextCharFormat
+from PySide6.QtGui import QFontMetrics, QTextCharFormat
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -11,7 +12,7 @@ from app.rendering import blocks
 from app.rendering.blocks import OBJECT, CodeBlock
 from app.rendering.blocks_view import BlocksView
 from app.rendering.code_view import CodeView
-from app.rendering.text_view import TextView
+from app.rendering.text_view import MARKER_GAP, TextView
 from app.widgets.theme import Theme
 from tests.benchmarks.recorded_engine import TEXT
 
@@ -66,6 +67,16 @@ def test_code_in_a_list_has_its_own_view(qapp: QApplication, qtbot: QtBot) -> No
     view = streamed(qapp, "1. run\n   ```bash\n   ls\n   ```\n2. done", 3)
     assert CodeBlock("bash", "ls", indent=1) in view.blocks
     assert [code.text for code in view.findChildren(CodeView) if code.isVisibleTo(view)] == ["ls"]
+
+
+@pytest.mark.parametrize("text", ["144.", "1969. Armstrong", "> 1969. c", "100) d\n101) e"])
+def test_no_digit_of_a_long_number_is_left_of_the_text_area(text: str, qapp: QApplication, qtbot: QtBot) -> None:
+    view = streamed(qapp, text, 50)
+    (entry,) = view.entries
+    assert isinstance(entry.view, TextView)
+    paragraph = entry.view.document().lastBlock()
+    (number,) = re.findall(r"\d+", text.splitlines()[-1])
+    assert paragraph.blockFormat().leftMargin() >= QFontMetrics(Theme(qapp).text_font).horizontalAdvance(number) + MARKER_GAP
 
 
 def tops(view: BlocksView) -> list[float]:
