@@ -40,7 +40,7 @@ class RecentModel:
 
     @property
     def place(self) -> tuple[str, str, str | None]:
-        """What tells it from others: drafters that Auto chooses for a target are one."""
+        """Key of the model. All drafters that Auto chooses for a target share one."""
         return self.connection, self.target, None if self.auto else self.drafter
 
     @property

@@ -91,7 +91,6 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     size = f"font-size: {small}px;"
     looks = {  # border, radius, padding, text, background, more
         "quiet": ("transparent", 6, "3px 7px", c.secondary, "transparent", size),
-        "action": ("transparent", 4, "3px 0px", c.secondary, "transparent", size),  # flush with the text above
         "arrow": ("transparent", 5, "0px 5px 1px 5px", c.secondary, "transparent", ""),
         "bordered": (c.line, 7, "5px 12px", c.text, c.raised, size),
         "filter": ("transparent", chip, "2px 8px", c.secondary, "transparent", size),
@@ -116,7 +115,6 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         + f"""
     QPushButton[look="filter"]:hover, QPushButton[look="float"]:hover {{ background: {c.hover}; color: {c.text}; }}
     QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
-    QPushButton[look="action"]:hover, QPushButton[look="action"]:checked {{ color: {c.text}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
     QPushButton[look]:disabled {{ color: {c.disabled}; background: transparent; }}
