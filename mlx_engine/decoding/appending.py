@@ -25,15 +25,15 @@ def append_copies(
 ) -> tuple[WidthChoice, list[int], int]:
     """Choose the copies behind drafts, as many as pay.
 
-    Returns:
-        The choice with the number of copies, the copies, and the length of the match that they continue.
-
     Args:
         choice: of a drafter round that appends.
         drafts: the drafter's tokens.
         copies: proposes what follows the last of these drafts in earlier text.
         controller: knows what pays.
         depth: number of cached tokens.
+
+    Returns:
+        The choice with the number of copies, the copies, and the length of the match that they continue.
     """
     offer = copies.offer(drafts)
     if offer is not None:
