@@ -46,13 +46,11 @@ class TopBar(QWidget):
         self.state = small_label(theme, look="faint")
         self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", commands.runner("compare"))
         self.compare.setToolTip(tr("Answer the last prompt with and without DFlash, side by side"))
-        self.thinking = Switch(theme, tr("Thinking"))
-        self.thinking.clicked.connect(commands.runner("thinking"))
         self.dflash = Switch(theme, "DFlash")
         self.dflash.clicked.connect(commands.runner("dflash"))
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
-        self._items: tuple[QWidget, ...] = (self.state, self.compare, self.settings, self.thinking, self.dflash)
+        self._items: tuple[QWidget, ...] = (self.state, self.compare, self.settings, self.dflash)
         bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (loader.changed, commands.changed):
@@ -84,13 +82,6 @@ class TopBar(QWidget):
             self.dflash.setToolTip(tr("Let the server draft tokens, starting with the next reply"))
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
-        self.thinking.setChecked(session.thinking)
-        self.thinking.setEnabled(self._commands["thinking"].can() is None)
-        self.thinking.setToolTip(
-            tr("Let the model think before its next reply")
-            if loader.can_think or pair is None
-            else tr("This model can't think before it answers.")
-        )
         self.compare.setEnabled(self._commands["compare"].can() is None)
         self._show_state()
 
@@ -128,7 +119,7 @@ class TopBar(QWidget):
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
         room -= (self.server.sizeHint().width() + SPACING) * self._server.on
         shown: list[QWidget] = [self.state] if self.state.text() else []
-        shown += [self.compare, self.thinking, self.settings, self.dflash]  # removed in this order
+        shown += [self.compare, self.settings, self.dflash]  # removed in this order
         self.more.hide()
         while shown and sum(item.sizeHint().width() + SPACING for item in shown) > room:
             if shown.pop(0) is not self.state and self.more.isHidden():

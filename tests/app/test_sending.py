@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
@@ -252,7 +252,7 @@ def test_editing_a_message_keeps_another_from_being_sent_when_the_models_have_lo
 
 def test_the_send_button_grows_with_the_text(begin: Begin, qtbot: QtBot) -> None:
     app = begin(loaded=False)
-    composer = Composer(app.theme, app.message, app.attachments, QWidget())
+    composer = Composer(app.theme, app.message, app.attachments, ())
     qtbot.addWidget(composer)
     composer.show()
     side = composer.button.width()

@@ -1,5 +1,7 @@
 """The message field. Return sends, and Shift-Return starts a new line."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QDropEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPlainTextEdit, QScrollArea, QSizePolicy, QWidget
@@ -37,7 +39,7 @@ class Composer(QFrame):
         theme: Theme,
         message: NextMessage,
         attachments: AttachmentReader,
-        tools: QWidget,
+        controls: Sequence[QWidget],
         pages: PageChoice | None = None,
         tool_chips: QWidget | None = None,
         parent: QWidget | None = None,
@@ -68,7 +70,8 @@ class Composer(QFrame):
         row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
         self.banner.hide()
         bottom = Qt.AlignmentFlag.AlignBottom
-        line = row((self.attach_button, 0, bottom), (tools, 0, bottom), (self.field, 1), (self.button, 0, bottom))
+        left = [(control, 0, bottom) for control in (self.attach_button, *controls)]
+        line = row(*left, (self.field, 1), (self.button, 0, bottom))
         self.file_area = _FileArea(theme, self.files)
         chips = (tool_chips,) if tool_chips is not None else ()
         column(self.banner, self.file_area, *chips, line, spacing=2, margins=(8, 8, 8, 8), parent=self)

@@ -18,6 +18,7 @@ from app.views.chat.composer import Composer
 from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
 from app.views.chat.notice_bar import NoticeBar
+from app.views.chat.thinking_button import ThinkingButton
 from app.views.chat.unread_bar import UnreadBar
 from app.views.tools.tool_chips import ToolChips
 from app.views.tools.tools_button import ToolsButton
@@ -27,6 +28,7 @@ from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
 NARROW = 620  # width in pixels below which legend and meter are stacked
+NAMED = 480  # width in pixels at the default text size from which the composer shows the name of Thinking
 MAX_TITLE = 40  # characters
 SHOWN_FROM = 0.5  # of the context in use
 FILLING = 100_000  # stretch factor; the rest is less than a pixel
@@ -37,11 +39,14 @@ class Foot(QWidget):
 
     def __init__(self, theme: Theme, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
         self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
         self._message = services.message
         self.tool_chips = ToolChips(theme, self.tools)
-        self.composer = Composer(theme, services.message, services.attachments, self.tools, services.pages, self.tool_chips)
+        self.thinking = ThinkingButton(theme, session, loader, services.commands)
+        controls = (self.tools, self.thinking)
+        self.composer = Composer(theme, services.message, services.attachments, controls, services.pages, self.tool_chips)
         self.context = ContextView(theme, services.meter)
         self._activity, self._loader = activity, loader
         self.elsewhere = ElsewhereBar(theme, session, activity, library)
@@ -86,6 +91,7 @@ class Foot(QWidget):
         super().resizeEvent(event)
         directions = QBoxLayout.Direction
         self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
+        self.thinking.show_name(self.width() >= self._theme.scaled(NAMED))
 
     @Slot()
     def _show_destination(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import Qt, QTextDocument
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.rendering.blocks import CodeBlock
@@ -128,9 +128,7 @@ def test_facts_stay_together_in_a_tall_window(qapp: QApplication, qtbot: QtBot) 
 def test_the_placeholder_of_the_message_is_elided(qapp: QApplication, qtbot: QtBot, pixels: int) -> None:
     theme = Theme(qapp)
     theme.set_text_size(pixels)
-    composer = Composer(
-        theme, Mock(text="", obstacle="", note=""), AttachmentReader(Mock(), lambda: False, lambda: False), QWidget()
-    )
+    composer = Composer(theme, Mock(text="", obstacle="", note=""), AttachmentReader(Mock(), lambda: False, lambda: False), ())
     qtbot.addWidget(composer)
     field = composer.field
     for width in (300, 900):
