@@ -2174,6 +2174,16 @@
             <translation>Demo verwenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/thinking_button.py" />
+            <source>Let the model think before its next reply</source>
+            <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thinking_button.py" />
+            <source>This model can't think before it answers.</source>
+            <translation>Dieses Modell kann vor dem Antworten nicht nachdenken.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/unread_bar.py" />
             <source>Choose Model…</source>
             <translation>Modell wählen …</translation>
@@ -6170,11 +6180,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before its next reply</source>
-            <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Let the server draft tokens, starting with the next reply</source>
             <translation>Den Server ab der nächsten Antwort Token entwerfen lassen</translation>
         </message>
@@ -6232,11 +6237,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>The local server is on</source>
             <translation>Der lokale Server ist eingeschaltet</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>This model can't think before it answers.</source>
-            <translation>Dieses Modell kann vor dem Antworten nicht nachdenken.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

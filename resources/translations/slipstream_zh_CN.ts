@@ -2174,6 +2174,16 @@
             <translation>使用演示模型对</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/thinking_button.py" />
+            <source>Let the model think before its next reply</source>
+            <translation>让模型在下一条回复前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/thinking_button.py" />
+            <source>This model can't think before it answers.</source>
+            <translation>此模型不能在回答前思考。</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/unread_bar.py" />
             <source>Choose Model…</source>
             <translation>选择模型…</translation>
@@ -6170,11 +6180,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before its next reply</source>
-            <translation>让模型在下一条回复前思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Let the server draft tokens, starting with the next reply</source>
             <translation>从下一条回复开始，让服务器使用草稿词元</translation>
         </message>
@@ -6232,11 +6237,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>The local server is on</source>
             <translation>本地服务器已开启</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>This model can't think before it answers.</source>
-            <translation>此模型不能在回答前思考。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
