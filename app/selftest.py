@@ -69,6 +69,7 @@ def _checks(window: bool, cpu: bool) -> Iterator[tuple[str, Callable[[], Iterato
     from mlx_engine.calibration.self_check import check_device, check_kernels
 
     yield "device", check_device
+    yield "conditions", _check_conditions
     yield "kernels", check_kernels
     yield "replies", _check_replies
     if window:
@@ -83,6 +84,16 @@ def _run(name: str, check: Callable[[], Iterator["CheckResult"]]) -> Iterator["C
         yield from check()
     except Exception as error:  # a broken build may fail in any way
         yield CheckResult(name, "fail", f"{type(error).__name__}: {error}")
+
+
+def _check_conditions() -> Iterator["CheckResult"]:
+    """Read heat, power, and memory pressure, which a Mac must know."""
+    from mlx_engine.calibration.self_check import CheckResult
+    from mlx_engine.hardware import sensors
+
+    now = sensors.read()
+    values = now.heat, now.saves_power, now.on_battery, now.pressure
+    yield CheckResult("conditions", "fail" if sys.platform == "darwin" and None in values else "ok", str(now))
 
 
 def _check_replies() -> Iterator["CheckResult"]:

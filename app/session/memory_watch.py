@@ -1,23 +1,19 @@
 """Warnings when memory runs low, before the system swaps."""
 
 import logging
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.storage.wording import size
-from app.system import macos
-from app.system.macos import Pressure
 from app.text.language import sentences, tr
-from mlx_engine.hardware import machine
+from mlx_engine.contract.conditions import Pressure
+from mlx_engine.hardware import machine, sensors
 
 log = logging.getLogger(__name__)
 
 INTERVAL_MS = 5000
 CALM_READINGS = 12  # consecutive normal readings that end an episode
-_LINUX_LEVELS: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, "warning"))  # share of available memory
 _NEARLY_ALL = 0.9  # share of the memory for models
 
 
@@ -36,7 +32,7 @@ class MemoryWatch(QObject):
         self, parent: QObject | None = None, read: Callable[[], Pressure] | None = None, budget: int | None = None
     ) -> None:
         super().__init__(parent)
-        self._read = read or pressure
+        self._read = read or (lambda: sensors.memory_pressure() or "normal")
         self._budget = budget if budget is not None else machine.working_set(machine.load_facts())
         self._warned: Pressure = "normal"
         self._warned_of_peak = False
@@ -71,20 +67,3 @@ class MemoryWatch(QObject):
 
     def _warn(self, reason: str) -> None:
         self.short.emit(sentences(reason, tr("Quit other apps or shorten the chat to keep replies fast.")))
-
-
-def pressure() -> Pressure:
-    """Return the system's memory pressure, or "normal" if unknown."""
-    if (level := macos.memory_pressure()) is not None:
-        return level
-    return from_meminfo(Path("/proc/meminfo")) if sys.platform.startswith("linux") else "normal"
-
-
-def from_meminfo(file: Path) -> Pressure:
-    """Derive the memory pressure from the share of available memory."""
-    try:
-        lines = dict(line.split(":", 1) for line in file.read_text().splitlines() if ":" in line)
-        share = int(lines["MemAvailable"].split()[0]) / int(lines["MemTotal"].split()[0])
-    except (OSError, KeyError, ValueError, IndexError, ZeroDivisionError):
-        return "normal"
-    return next((level for limit, level in _LINUX_LEVELS if share < limit), "normal")

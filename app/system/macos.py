@@ -1,19 +1,17 @@
 """Calls to macOS APIs. They do nothing on other systems."""
 
-import ctypes
 import logging
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
+
+from mlx_engine.hardware.sensors import process_info
 
 log = logging.getLogger(__name__)
 
 # NSActivityUserInitiated prevents App Nap and idle sleep, but not display sleep.
 USER_INITIATED = 0x00FFFFFF
-
-Pressure = Literal["normal", "warning", "critical"]
-_LEVELS: dict[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
 class Activity:
@@ -50,23 +48,6 @@ def reduces_motion() -> bool:
         return False
 
 
-def memory_pressure() -> Pressure | None:
-    """Return the memory pressure, if known. "warning" comes before heavy paging."""
-    if sys.platform != "darwin":
-        return None
-    level = _sysctl("kern.memorystatus_vm_pressure_level")
-    return _LEVELS.get(level) if level is not None else None
-
-
-def _sysctl(name: str) -> int | None:
-    value, size = ctypes.c_int(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
-    try:
-        failed = ctypes.CDLL(None).sysctlbyname(name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0))
-    except (OSError, AttributeError):
-        return None
-    return None if failed else value.value
-
-
 def offer_service(ask: Callable[[str], object]) -> Any:
     """Receive texts from the Services menu's Ask Slipstream, declared in Info.plist.
 
@@ -94,16 +75,3 @@ def offer_service(ask: Callable[[str], object]) -> Any:
     receiver = SlipstreamService.alloc().init()
     NSApplication.sharedApplication().setServicesProvider_(receiver)
     return receiver
-
-
-def process_info() -> Any:
-    """Return NSProcessInfo of this process, or None on other systems."""
-    if sys.platform != "darwin":
-        return None
-    try:
-        from Foundation import NSProcessInfo
-
-        return NSProcessInfo.processInfo()
-    except ImportError:
-        log.exception("Without pyobjc the Mac may sleep during a reply")
-        return None

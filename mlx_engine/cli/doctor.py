@@ -15,11 +15,12 @@ import platformdirs
 from mlx_engine.cli.console import print_json, say
 from mlx_engine.cli.session import folders, open_pair
 from mlx_engine.contract.client import EngineClient
+from mlx_engine.contract.conditions import Conditions
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import CompareResult
 from mlx_engine.contract.requests import Compare, GenerationRequest, Message
 from mlx_engine.engine.bridge import to_iter
-from mlx_engine.hardware import blas
+from mlx_engine.hardware import blas, sensors
 from mlx_engine.hardware.machine import installed_gb, total_memory
 
 _SETUP = "Run `make run` to install missing packages."
@@ -65,6 +66,7 @@ def examine(args: argparse.Namespace, client: EngineClient) -> Iterator[Diagnosi
     yield _blas()
     yield _device()
     yield _memory()
+    yield diagnose_conditions(sensors.read())
     yield _pair(args, client)
     yield _package("window", "PySide6-Essentials", missing="warn")
     yield _folder("data", platformdirs.user_data_path("Slipstream", appauthor=False))
@@ -137,6 +139,18 @@ def _memory() -> Diagnosis:
     if total < 4 * 2**30:
         return Diagnosis("memory", "warn", detail, "This is enough for the demo pair, but larger models need more.")
     return Diagnosis("memory", "ok", detail)
+
+
+def diagnose_conditions(now: Conditions) -> Diagnosis:
+    """Report what slows the computer down now: heat, power, memory."""
+    name, detail = "conditions", str(now)
+    if now.is_hot:
+        return Diagnosis(name, "warn", detail, "The computer is hot, and slows down. Let it cool.")
+    if now.saves_power:
+        return Diagnosis(name, "warn", detail, "Low Power Mode slows replies down. Turn it off for full speed.")
+    if now.pressure == "critical":
+        return Diagnosis(name, "warn", detail, "Memory is almost full. Quit other apps.")
+    return Diagnosis(name, "ok", detail)
 
 
 def _pair(args: argparse.Namespace, client: EngineClient) -> Diagnosis:

@@ -3,7 +3,6 @@
 import ctypes
 import sys
 import tomllib
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.session import memory_watch
 from app.session.memory_watch import CALM_READINGS, MemoryWatch
 from app.system import chat_link, data_paths, macos
 from app.system.macos import Activity
@@ -111,28 +109,13 @@ def test_a_text_from_the_services_menu_is_received(monkeypatch: pytest.MonkeyPat
     macos.offer_service(fail).askSlipstream_userData_error_(board, "", None)  # is logged, and reaches no Objective-C
 
 
-@pytest.mark.parametrize(("level", "told"), [(1, "normal"), (2, "warning"), (4, "critical"), (77, None)])
-def test_memory_pressure_is_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch, level: int, told: str | None) -> None:
-    asked: list[bytes] = []
-
-    def sysctlbyname(name: bytes, value, size, new, length) -> int:  # type: ignore[no-untyped-def]
-        asked.append(name)
-        value._obj.value = level
-        return 0
-
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(sysctlbyname=sysctlbyname))
-    assert macos.memory_pressure() == told
-    assert asked == [b"kern.memorystatus_vm_pressure_level"]
-
-
 def test_a_mac_without_pyobjc_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     for name in ("Foundation", "AppKit", "objc"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
     Activity().set_held("reply", True)
-    assert not macos.reduces_motion() and macos.memory_pressure() is None and macos.offer_service(print) is None
+    assert not macos.reduces_motion() and macos.offer_service(print) is None
 
 
 # Memory
@@ -162,21 +145,3 @@ def test_a_reply_that_used_nearly_all_memory_is_reported_once() -> None:
     for peak in (8_000_000_000, 9_500_000_000, 9_900_000_000):
         watched.note_peak(peak)
     assert len(told) == 1 and "9.5 GB of the 10.0 GB" in told[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "level"),
-    [
-        ("MemTotal: 1000 kB\nMemAvailable: 500 kB\n", "normal"),
-        ("MemTotal: 1000 kB\nMemAvailable: 79 kB\n", "warning"),
-        ("MemTotal: 1000 kB\nMemAvailable: 39 kB\n", "critical"),
-        ("MemTotal: 0 kB\nMemAvailable: 39 kB\n", "normal"),
-        ("MemTotal\nMemAvailable: x kB\n", "normal"),
-        ("", "normal"),
-    ],
-)
-def test_linux_reads_meminfo(tmp_path: Path, text: str, level: str) -> None:
-    file = tmp_path / "meminfo"
-    file.write_text(text)
-    assert memory_watch.from_meminfo(file) == level
-    assert memory_watch.from_meminfo(tmp_path / "none") == "normal"
