@@ -31,6 +31,7 @@ class Counts:
     passes: float = 0.0
     own_passes: int = 0
     rows: int = 0
+    rest_s: float = 0.0
 
     @classmethod
     def of(cls, *replies: Stats) -> "Counts":

@@ -236,6 +236,7 @@ class Stats:
         tuned: whether the drafter ran with LoRA weights for the target.
         images, image_tokens: images in the prompt, and tokens of `prompt_tokens` that show them.
         image_s: seconds of `prefill_s` that images were decoded and computed.
+        rest_s: seconds of `prefill_s` and `decode_s` in which the computer rested; see `Rest`.
         passes, own_passes, rows: passes of decoding, where one shared by n replies counts as 1/n or as 1, and this reply's rows.
     """
 
@@ -279,6 +280,7 @@ class Stats:
     passes: float = 0.0
     own_passes: int = 0
     rows: int = 0
+    rest_s: float = 0.0
 
     @property
     def tokens_per_round(self) -> float | None:

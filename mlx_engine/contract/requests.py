@@ -373,6 +373,19 @@ class KeepPrompts(Submitted):
 
 
 @dataclass(frozen=True)
+class Rest(Submitted):
+    """A request to let the computer rest between the steps of replies.
+
+    It is for quiet mode, and has no events. Texts are the same. Comparisons and measurements don't rest.
+
+    Attributes:
+        share: of the time of replies, from 0 to below 1.
+    """
+
+    share: float = 0.0
+
+
+@dataclass(frozen=True)
 class MeasureMachine(Submitted):
     """A request to compare the loaded pair with this machine's limits."""
 
@@ -430,6 +443,7 @@ Request = (
     | GenerationRequest
     | Compare
     | CountTokens
+    | Rest
     | SavePrompts
     | ForgetPrompts
     | KeepPrompts

@@ -56,6 +56,7 @@ class Scheduler:
 
     Attributes:
         gain: what another stream would gain.
+        queues_ahead: whether a shared pass may be made before the end of the turn that reads the one before it.
     """
 
     def __init__(self, clock: Callable[[], float] = lambda: time.perf_counter()) -> None:
@@ -67,6 +68,7 @@ class Scheduler:
         self._prompts = Counter[Urgency]()  # in progress
         self._front = FrontShare()
         self.gain = StreamGain()
+        self.queues_ahead = True
         self._read: PassLoad | None = None  # shared pass that was read last
         self._read_at: float | None = None  # when; None if anything else ran since
 
@@ -187,7 +189,7 @@ class Scheduler:
             if not stream.unread:
                 self._read_at = began
                 self._make_pass(ready, target)
-            if not self.holds(stream) and None not in propose(ready):
+            if self.queues_ahead and not self.holds(stream) and None not in propose(ready):
                 self._make_pass(ready, target)
             made, load = self._passes > passes, stream.unread_load
             step = stream.read()

@@ -1,9 +1,12 @@
 """Turns of replies that are generated at the same time."""
 
+import threading
 import time
 from typing import Any
 
 from mlx_engine.decoding.scheduler import Scheduler
+
+_LONGEST_REST_S = 0.5  # after a chunk of a prompt; a new request waits for its end
 
 
 class ReplyTurns:
@@ -15,6 +18,7 @@ class ReplyTurns:
         count: number of turns that have ended.
         faults: number of device errors. Each makes the unread passes of all replies worthless.
         scheduler: makes the passes of the replies that are decoding.
+        rest: share of the time in which the computer rests.
     """
 
     def __init__(self) -> None:
@@ -22,7 +26,17 @@ class ReplyTurns:
         self.prompts: list[Any] = []
         self.count = 0
         self.faults = 0
+        self.rest = 0.0
         self.scheduler = Scheduler()
+
+    def let_rest(self, share: float) -> None:
+        """Let the computer rest between steps; see `Rest`."""
+        self.rest, self.scheduler.queues_ahead = share, not share
+
+    def forget_speeds(self) -> None:
+        """Begin with a new scheduler, because speeds of another pair say nothing."""
+        self.scheduler = Scheduler()
+        self.let_rest(self.rest)
 
 
 class ReplyClock:
@@ -35,6 +49,7 @@ class ReplyClock:
     Attributes:
         turns: as given.
         waited: seconds spent in the queue or during the turns of other replies, unless these made passes for this one, too.
+        rested: seconds in which the computer rested.
     """
 
     def __init__(self, turns: ReplyTurns, submitted: float | None = None) -> None:
@@ -44,27 +59,48 @@ class ReplyClock:
         self._submitted = self._paused if submitted is None else submitted
         self.waited = self._paused - self._submitted
         self._credited = 0.0  # seconds since the latest turn
+        self.rested = 0.0
+        self._began = self._paused  # the turn
+        self._worked = 0.0  # seconds of the latest turn
 
     def __call__(self) -> float:
         return time.perf_counter() - self._submitted - self.waited
 
+    def working(self) -> float:
+        """Return the seconds without those in which the computer rested."""
+        return self() - self.rested
+
     def alone(self) -> bool:
-        """Return whether no other reply is in progress.
+        """Return whether no other reply is in progress, and the computer doesn't rest.
 
         Passes whose time is measured may then be queued beyond the end of a turn.
         """
-        return len(self.turns.replies) < 2
+        return len(self.turns.replies) < 2 and not self.turns.rest
 
     def pause(self) -> None:
         """End a turn."""
         self.turns.count += 1
         self._count, self._paused = self.turns.count, time.perf_counter()
+        self._worked = self._paused - self._began
 
     def resume(self) -> None:
         """Begin the next turn."""
         if self.turns.count != self._count:
             self.waited += time.perf_counter() - self._paused - self._credited
         self._credited = 0.0
+        self._began = time.perf_counter()
+
+    def rest(self, cancel: threading.Event) -> None:
+        """Let the computer rest before a turn, in proportion to the latest one.
+
+        No pass is in progress then, because none is queued beyond the end of a turn.
+        """
+        if not self.turns.rest:
+            return
+        before = self._began
+        cancel.wait(min(self._worked * self.turns.rest / (1 - self.turns.rest), _LONGEST_REST_S))
+        self._began = time.perf_counter()
+        self.rested += self._began - before
 
     def credit(self, seconds: float) -> None:
         """Count a turn of another reply that made a pass for this one, too."""

@@ -19,7 +19,7 @@ import mlx.core as mx
 from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
-from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -32,6 +32,7 @@ from mlx_engine.contract.requests import (
     MeasureMachine,
     Message,
     Request,
+    Rest,
     SavePrompts,
     SelectKernels,
     TuneDrafter,
@@ -39,7 +40,6 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.sampling import choice_bytes
-from mlx_engine.decoding.scheduler import Scheduler
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
@@ -122,7 +122,10 @@ class Engine:
             case GenerationRequest():
                 return self.generate(request, cancel)
             case Compare():
-                return compare(self, request, cancel)
+                return self._without_rest(compare(self, request, cancel))
+            case Rest(share=share):
+                self._turns.let_rest(share)
+                return iter(())
             case CountTokens():
                 with suppress(WorkCancelled):
                     return iter((self.count_tokens(request, cancel),))
@@ -144,7 +147,9 @@ class Engine:
             case TuneDrafter():
                 return tune(self._idle_pair(), self.generate, request, cancel)
             case SelectKernels(again=again, seconds=seconds):
-                return kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again, seconds)
+                return self._without_rest(
+                    kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again, seconds)
+                )
             case Connect():
                 raise TypeError("EngineSwitch connects to servers")
 
@@ -222,7 +227,7 @@ class Engine:
                     continue
                 kernel_selection.restore(event)
                 self._pair = event
-                self._turns.scheduler = Scheduler()  # speeds of the earlier pair say nothing
+                self._turns.forget_speeds()
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
@@ -408,6 +413,8 @@ class Engine:
                         clock.pause()
                         yield events
                         clock.resume()
+                        if not any(isinstance(event, Finished) for event in events):
+                            clock.rest(cancel)
                         if pair.operations is not operations:
                             pair.run_operations(operations)
                 return
@@ -432,6 +439,15 @@ class Engine:
                 clock.pause()
                 yield []
                 clock.resume()
+
+    def _without_rest(self, events: Iterator[Event]) -> Iterator[Event]:
+        """Yield the events of a measurement, which runs alone, without resting."""
+        share = self._turns.rest
+        self._turns.let_rest(0.0)
+        try:
+            yield from events
+        finally:
+            self._turns.let_rest(share)
 
     def _idle_pair(self) -> LoadedPair:
         if self._turns.replies:

@@ -162,7 +162,7 @@ def _stream(
         drafter=pair.drafter if reads_context else None,
         context=branch.context if reads_context else None,
         copies=Lookup(tokens, _most_rows(pair, history, request) - 1) if copies else None,
-        clock=tally.clock,
+        clock=tally.clock.working,
         queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
         opens=not written,
         foreground=request.foreground,
@@ -447,7 +447,7 @@ class _Reply:
         tally, text = self._tally, self._text
         progress = self._progress(branch, self._length)
         self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]  # wider copies: see `_pass_rows`
-        alone = tally.clock.alone if tally.mode == "dflash" else lambda: True  # the passes of a plain reply aren't timed
+        alone = tally.clock.alone if tally.mode == "dflash" else lambda: not self._turns.rest  # plain passes aren't timed
         scheduler = self._turns.scheduler
         with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.credit)) as steps:
             for step in steps:

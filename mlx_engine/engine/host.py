@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request, Rest
 from mlx_engine.contract.urgency import Urgency, enter, place
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _HostRun(Run):
     def __init__(self, request: Request, deliver: Deliver) -> None:
         super().__init__(request, deliver)
         reply = request if isinstance(request, GenerationRequest) else None
-        self.takes_turns = isinstance(request, GenerationRequest | CountTokens)
+        self.takes_turns = isinstance(request, GenerationRequest | CountTokens | Rest)
         self.exact = reply.exact if reply else None
         self.urgency = reply.urgency if reply else Urgency.FRONT
         self.foreground = self.urgency == Urgency.FRONT
@@ -196,7 +196,7 @@ class EngineHost:
                 continue
             if isinstance(run.request, GenerationRequest):
                 enter(self._waiting, run)  # never before one that runs alone, whose urgency is the highest
-            elif run.takes_turns:  # a count of tokens takes so little time that it passes no reply
+            elif run.takes_turns:  # such as a count of tokens, which takes so little time that it passes no reply
                 self._waiting.insert(place(self._waiting, run), run)
             else:
                 self._waiting.append(run)

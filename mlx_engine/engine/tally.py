@@ -40,14 +40,15 @@ class Tally:
     _passes: float = 0.0
     _own_passes: int = 0
     _rows: int = 0
+    _rested: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.clock.alone():
+        if len(self.clock.turns.replies) < 2:
             mx.reset_peak_memory()
 
     def add(self, step: Step, tokens: int, at_s: float) -> None:
         """Add a step that became final at `at_s` with `tokens` tokens of the reply."""
-        self._last = at_s
+        self._last, self._rested = at_s, self.clock.rested
         self._tokens += tokens
         self._passes += 1 / step.streams
         self._own_passes += 1
@@ -104,4 +105,5 @@ class Tally:
             passes=self._passes,
             own_passes=self._own_passes,
             rows=self._rows,
+            rest_s=self._rested,
         )

@@ -184,9 +184,11 @@ def record_speeds(key: str, replies: Iterable[Stats]) -> bool:
     """Save the speeds of a pair's replies. Other programs may do the same.
 
     Returns:
-        Whether anything was saved: short replies say little, and a full disk or a lock that stays taken is ignored.
+        Whether anything was saved: short replies and those in quiet mode say little, and a full disk or a lock that stays taken is
+        ignored.
     """
-    telling = [stats for stats in replies if (stats.decode_tok_s or 0) > 0 and stats.tokens >= _LEAST_TOKENS]
+    timed = [stats for stats in replies if (stats.decode_tok_s or 0) > 0 and not stats.rest_s]
+    telling = [stats for stats in timed if stats.tokens >= _LEAST_TOKENS]
     if not telling:
         return False
     path = data_folder() / "speeds.json"

@@ -279,6 +279,7 @@ def stats(rate: float | None, tokens: int = 100) -> Stats:
 def test_measured_speeds_replace_the_prediction_and_are_saved() -> None:
     name = speed_key("a/b", "c/d")
     assert not record_speeds(name, [stats(None)]) and not record_speeds(name, [stats(40.0, tokens=5)])
+    assert not record_speeds(name, [replace(stats(40.0), rest_s=1.0)]), "in quiet mode"
     for rate in (40.0, 60.0):
         assert record_speeds(name, [stats(rate)]) and measured_speeds(MeasuredSpeeds().rates(name)) == {}
     assert record_speeds(name, [stats(50.0)])
