@@ -36,6 +36,9 @@ _REPLY = (
     "calls",
     "unreadable_calls",
     "step_stats",
+    "conditions",
+    "slow_cause",
+    "usual_tok_s",
 )
 _REQUEST = ("mode", "width", "sampling", "seed", "max_tokens", "thinking", "effort", "stop", "rolling")
 
@@ -79,13 +82,14 @@ def details(node: Node) -> _Json:
     system = request.messages[0].content if request.messages else ""
     values = {name: getattr(reply, name) for name in _REPLY} | {"stats": asdict(reply.stats) if reply.stats else None}
     values |= {"calls": [_call(one) for one in reply.calls], "step_stats": [asdict(one) for one in reply.step_stats]}
+    values |= {"conditions": asdict(reply.conditions) if reply.conditions else None}
     asked = {name: getattr(request, name) for name in _REQUEST} | {"sampling": asdict(request.sampling)}
     return values | {"request": {"system": system} | asked}
 
 
 def growth(reply: Reply) -> _Json:
     """Return the details that change while a reply's text grows."""
-    return {name: getattr(reply, name) for name in _REPLY if name not in ("stats", "calls", "step_stats")}
+    return {name: getattr(reply, name) for name in _REPLY if name not in ("stats", "calls", "step_stats", "conditions")}
 
 
 def _call(record: CallRecord) -> _Json:

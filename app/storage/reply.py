@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any, Literal, get_args
 
+from app.storage.slowness import SlowCause
 from app.text.language import translated
 from app.text.plain_text import fenced
+from mlx_engine.contract.conditions import Conditions
 from mlx_engine.contract.counts import Counts
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import (
@@ -156,6 +158,9 @@ class Reply:
     calls: tuple[CallRecord, ...] = ()
     unreadable_calls: tuple[tuple[int, int], ...] = ()  # start and end in the answer of each call that can't be parsed
     step_stats: tuple[Stats, ...] = ()  # one per request, if the reply has calls
+    conditions: Conditions | None = None  # the worst of this computer during the reply
+    slow_cause: SlowCause | None = None
+    usual_tok_s: float | None = None  # of the pair, if `slow_cause` was found by comparing with it
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None
