@@ -29,6 +29,10 @@ class ChatTitles(QObject):
     A chat that the user has renamed keeps its title, and one that wasn't sent to the server in use isn't sent for its title.
     Generation begins when the engine is idle, and goes on next to other replies, which come first. Loading interrupts it, and on a
     server any request does. It then restarts when the engine is idle.
+
+    Args:
+        enabled: whether titles are wanted.
+        paused: whether they wait until the engine has worked and is idle again.
     """
 
     def __init__(
@@ -38,11 +42,12 @@ class ChatTitles(QObject):
         loader: PairLoader,
         reply_runner: ReplyRunner,
         enabled: Callable[[], bool],
+        paused: Callable[[], bool] = lambda: False,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._engine, self._library, self._loader = engine, library, loader
-        self._enabled = enabled
+        self._enabled, self._paused = enabled, paused
         self._waiting: dict[str, tuple[str, Chat, str]] = {}  # chat id -> current title, chat, server that has its messages
         self._timer = QTimer(self, singleShot=True, interval=IDLE_MS)
         self._timer.timeout.connect(self._start)
@@ -69,7 +74,7 @@ class ChatTitles(QObject):
             for one, (title, chat, host) in self._waiting.items()
             if titles.get(one) == title and (not sent_to or (sent_to == host and not chat.settings.private))
         }
-        if self._waiting and self._wanted and not self._engine.busy:
+        if self._waiting and self._wanted and not self._paused() and not self._engine.busy:
             chat_id, (_, chat, _) = next(iter(self._waiting.items()))
             request = _request(chat)
             self._engine.submit(request, partial(self._receive, chat_id, Reply.to(request)))

@@ -1,6 +1,7 @@
 """Measurements of the machine and the loaded pair."""
 
 from functools import partial
+from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -19,18 +20,19 @@ PAUSE_MS = 20_000  # before tests of kernels start or continue
 RETRY_MS = 60_000  # between looks at the power source and the heat
 
 Task = Calibrate | SelectKernels
+WaitsFor = power.WaitsFor | Literal["quiet_mode"]
 
 
 class BackgroundCalibration(QObject):
     """A background task that calibrates a new pair and selects its Metal kernels.
 
     Any other request interrupts it. It restarts when the engine is idle again. Kernels are tested for a short time in one go, with
-    pauses, and not while the Mac runs on its battery, saves power, or is hot.
+    pauses, and not while the Mac runs on its battery, saves power, or is hot. Nothing runs in quiet mode.
 
     Attributes:
         kernels: the latest evidence.
         progress: of the task that runs or continues later, or None.
-        waits_for: why kernels aren't tested now, or None.
+        waits_for: why the pair isn't measured now, or None.
     """
 
     changed = Signal()
@@ -44,7 +46,8 @@ class BackgroundCalibration(QObject):
         self.running = False
         self.kernels: KernelsSelected | None = None
         self.progress: WorkProgress | None = None
-        self.waits_for: power.WaitsFor | None = None
+        self.waits_for: WaitsFor | None = None
+        self._is_quiet = False
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._start)
 
@@ -62,12 +65,22 @@ class BackgroundCalibration(QObject):
             return
         task = self._tasks[0]
         self.waits_for = power.waits_for() if isinstance(task, SelectKernels) else None
-        if self.waits_for is None:
+        if self._is_quiet:
+            self.waits_for = "quiet_mode"
+        elif self.waits_for is None:
             self.running = True
             self._engine.submit(task, partial(self._receive, self._tasks))
         else:
             self._timer.start(RETRY_MS)
         self.changed.emit()
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Measure nothing from now on, or continue.
+
+        The request that turns quiet mode on ends what is running.
+        """
+        self._is_quiet = quiet
+        self._wait()
 
     def _receive(self, tasks: list[Task], deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

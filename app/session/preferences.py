@@ -127,6 +127,23 @@ class Preferences(QObject):
         help=lambda: tr("The loaded model writes a title after the first reply, except with the demo pair."),
         pane="general",
     )
+    quiet_mode = Setting(
+        "quiet_mode",
+        False,
+        lambda: tr("Quiet mode"),
+        help=lambda: tr(
+            "Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning "
+            "wait."
+        ),
+        pane="general",
+    )
+    quiet_on_battery = Setting(
+        "quiet_on_battery",
+        False,
+        lambda: tr("Turn on quiet mode on battery"),
+        help=lambda: tr("Turns off again when this computer is connected to power."),
+        pane="general",
+    )
     serve_at_launch = Setting(
         "serve_at_launch",
         False,

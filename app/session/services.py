@@ -17,6 +17,7 @@ from app.session.chat_titles import ChatTitles
 from app.session.commands import Commands
 from app.session.compare_run import CompareRunner, ComparisonHistory
 from app.session.comparer import Comparer
+from app.session.conditions_watch import ConditionsWatch
 from app.session.context_meter import ContextMeter
 from app.session.drafts import Drafts
 from app.session.engine_adapter import EngineAdapter
@@ -29,8 +30,10 @@ from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
+from app.session.quiet_mode import QuietMode
 from app.session.recent_models import RecentModels
 from app.session.reply_runner import ReplyRunner
+from app.session.reply_speeds import ReplySpeeds
 from app.session.saved_prompts import SavedPrompts
 from app.session.summary import SummaryRunner
 from app.session.tool_box import ToolBox
@@ -92,7 +95,12 @@ class Services(QObject):
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, activity, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
-        self.titles = ChatTitles(self.engine, library, loader, reply_runner, lambda: self.preferences.chat_titles, self)
+        self.conditions = conditions = ConditionsWatch(self)
+        self.reply_speeds = ReplySpeeds(conditions, loader, reply_runner, self.picker.background, self)
+        self.quiet_mode = quiet = QuietMode(self.engine, self.preferences, conditions, self)
+        self.titles = ChatTitles(
+            self.engine, library, loader, reply_runner, lambda: self.preferences.chat_titles, lambda: quiet.on, self
+        )
         for signal in (library.notified, loader.notified, self.attachments.refused):
             signal.connect(notices.post)
         self.compare_runner.recorded.connect(self.comparisons.add)
@@ -111,6 +119,8 @@ class Services(QObject):
         self.updates.notified.connect(lambda text: notices.post(Notice(text, stays=True)))
         self.compare_runner.started.connect(self._explain_wait)
         self._clear_outdated_notices()
+        quiet.changed.connect(self._use_quiet_mode)
+        self._use_quiet_mode()
         self.preferences.changed.connect(self._use_preferences)
         self._use_preferences()
         self._restore_state()
@@ -119,6 +129,13 @@ class Services(QObject):
     def _use_preferences(self) -> None:
         self.session.set_new_chats(self.preferences.new_chats)
         self.reply_runner.most_steps = int(self.preferences.tool_steps)
+
+    @Slot()
+    def _use_quiet_mode(self) -> None:
+        """Stop or continue background work."""
+        self.loader.calibration.set_quiet(self.quiet_mode.on)
+        if self.quiet_mode.on:
+            self.tuning.pause_for_quiet_mode()
 
     def _clear_outdated_notices(self) -> None:
         """Clear notices once what they wait for has happened: see `Notice.until`."""
@@ -188,6 +205,7 @@ class Services(QObject):
         self._closed = True
         self.server.close()
         self.picker.close()
+        self.conditions.close()
         self.tuning.close()
         self.save_chats()
         self.engine.close()

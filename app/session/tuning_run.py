@@ -141,8 +141,15 @@ class TuningRunner(QObject):
     @Slot()
     def pause_for_memory(self) -> None:
         """Pause the run, because memory is almost full."""
+        self._pause_with(tr("Tuning was paused, because memory is almost full. Quit other apps, then continue."))
+
+    def pause_for_quiet_mode(self) -> None:
+        """Pause the run, because quiet mode was turned on."""
+        self._pause_with(tr("Tuning was paused, because quiet mode is on. Continue it when you like."))
+
+    def _pause_with(self, reason: str) -> None:
         if self.running and not self.pausing:
-            self.error = tr("Tuning was paused, because memory is almost full. Quit other apps, then continue.")
+            self.error = reason
             self.pause()
 
     @Slot()

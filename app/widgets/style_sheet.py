@@ -48,6 +48,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QFrame[look="warning"] {{ background: {c.copied_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="attachment"] {{ background: {c.bubble}; border: 1px solid {c.line}; border-radius: 9px; }}
+    QLabel[look="chip-caution"] {{ color: {c.copied}; background: {c.copied_ground}; border-radius: {chip}px; padding: 2px 9px; }}
     QFrame[look="tool"] {{ background: {c.accent_ground}; border-radius: {chip + 5}px; }}
     QFrame[look="drop"] {{ background: {c.accent_ground}; border: 2px dashed {c.accent}; border-radius: 16px; }}
     QFrame[look="focus"] {{ background: {c.accent}; border: none; }}

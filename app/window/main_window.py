@@ -158,7 +158,7 @@ class MainWindow(QMainWindow):
             "move_to_folder": commands.folders(),
         }
         commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript))
-        commands.add(*setting_commands(preferences, services.updates))
+        commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
         commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
         commands.add(Screenshot(services.attachments, self.composer.focus, self).command())
@@ -169,7 +169,8 @@ class MainWindow(QMainWindow):
         commands.rename_requested.connect(self._rename)
         commands.ran.connect(lambda id: self.composer.focus() if id == "new_chat" else None)
         listed.delete_requested.connect(commands.runner("delete"))
-        for signal in (preferences.changed, self.split.shown, listed.selectionModel().selectionChanged):
+        selected = listed.selectionModel().selectionChanged
+        for signal in (preferences.changed, services.quiet_mode.changed, self.split.shown, selected):
             signal.connect(self.menus.refresh)
 
     def _selection(self) -> tuple[str, str, list[str]]:

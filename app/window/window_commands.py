@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QPlainTextEd
 
 from app.session.commands import Command, Keys, Role
 from app.session.preferences import Preferences, Setting
+from app.session.quiet_mode import QuietMode
 from app.session.updates import Updates
 from app.text.language import tr
 from app.views.machine.this_mac import machine_title
@@ -88,7 +89,7 @@ def window_commands(
     )
 
 
-def setting_commands(preferences: Preferences, updates: Updates) -> tuple[Command, ...]:
+def setting_commands(preferences: Preferences, updates: Updates, quiet: QuietMode) -> tuple[Command, ...]:
     shown = updates.release.has_updates
 
     def switch(setting: Setting[bool], id: str, title: str, keys: tuple[str, ...] = (), visible: bool = True) -> Command:
@@ -102,6 +103,7 @@ def setting_commands(preferences: Preferences, updates: Updates) -> tuple[Comman
         Command("smaller_text", tr("S&maller Text"), preferences.smaller_text, ("Ctrl+-",)),
         Command("actual_size", tr("Actual Si&ze"), preferences.reset_text_size, ("Ctrl+0",)),
         switch(Preferences.token_sources, "token_sources", tr("Show To&ken Sources"), ("Ctrl+Shift+U",)),
+        Command("quiet_mode", tr("&Quiet Mode"), quiet.toggle, checked=lambda: quiet.on),
         Command("check_for_updates", tr("&Check for Updates…"), updates.check, visible=shown),
         switch(Preferences.check_for_updates, "check_at_launch", tr("Check for Updates &at Launch"), visible=shown),
     )

@@ -880,6 +880,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Quiet mode</source>
+            <translation>Leiser Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Reduce motion</source>
             <translation>Bewegung reduzieren</translation>
         </message>
@@ -892,6 +897,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Requests the newest version number and sends nothing else.</source>
             <translation>Fragt nur nach der neuesten Versionsnummer und sendet sonst nichts.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning wait.</source>
+            <translation>Pausiert die Hälfte der Zeit: Antworten dauern etwa doppelt so lange, mit demselben Text. Chattitel, Messungen und Anpassungen warten.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -942,6 +952,16 @@
             <location filename="../../app/session/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>Das geladene Modell schreibt nach der ersten Antwort einen Titel, außer beim Demo-Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turn on quiet mode on battery</source>
+            <translation>Leiser Modus im Batteriebetrieb</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turns off again when this computer is connected to power.</source>
+            <translation>Endet, sobald dieser Computer mit dem Stromnetz verbunden ist.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1062,6 +1082,11 @@
             <location filename="../../app/session/tuning_run.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>Die Anpassung wurde angehalten, weil der Arbeitsspeicher fast voll ist. Beenden Sie andere Apps, und fahren Sie dann fort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_run.py" />
+            <source>Tuning was paused, because quiet mode is on. Continue it when you like.</source>
+            <translation>Die Anpassung wurde angehalten, weil der leise Modus an ist. Sie können sie jederzeit fortsetzen.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -1382,6 +1407,181 @@
             <location filename="../../app/storage/settings.py" />
             <source>Precise</source>
             <translation>Genau</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}.</source>
+            <translation>Fast keine Entwürfe wurden angenommen. Wahrscheinlicher Grund: {cause}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Compare all drafters of this model to find a better one.</source>
+            <translation>Vergleichen Sie alle Drafter dieses Modells, um einen besseren zu finden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Connect it to power for full speed.</source>
+            <translation>Verbinden Sie ihn für volle Geschwindigkeit mit dem Stromnetz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Later replies in this chat start sooner.</source>
+            <translation>Spätere Antworten in diesem Chat beginnen früher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Let it cool, for example with Chat ▸ Quiet Mode.</source>
+            <translation>Lassen Sie ihn abkühlen, zum Beispiel mit „Chat“ ▸ „Leiser Modus“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Low Power Mode</source>
+            <translation>Stromsparmodus</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Low Power Mode was on.</source>
+            <translation>Der Stromsparmodus war an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Other programs needed memory during this reply.</source>
+            <translation>Andere Programme brauchten während dieser Antwort Arbeitsspeicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Other replies were generated at the same time.</source>
+            <translation>Gleichzeitig wurden andere Antworten erzeugt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Quiet mode was on: this computer rested for {rest} of {time}.</source>
+            <translation>Der leise Modus war an: Dieser Computer pausierte {rest} von {time}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Quit other apps, or choose a smaller model.</source>
+            <translation>Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Reading {tokens} new prompt tokens took {seconds}.</source>
+            <translation>{tokens} neue Prompt-Token zu lesen, dauerte {seconds}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Replies usually reach {rate}.</source>
+            <translation>Antworten erreichen üblicherweise {rate}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Reply {number}: {rate}. {cause}</source>
+            <translation>Antwort {number}: {rate}. {cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slow start: new prompt</source>
+            <translation>Später Beginn: neuer Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: Low Power Mode</source>
+            <translation>Langsamer: Stromsparmodus</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: few drafts accepted</source>
+            <translation>Langsamer: wenige Entwürfe angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: heat</source>
+            <translation>Langsamer: Hitze</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: low memory</source>
+            <translation>Langsamer: wenig Arbeitsspeicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: on battery</source>
+            <translation>Langsamer: Batteriebetrieb</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: other replies</source>
+            <translation>Langsamer: andere Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: quiet mode</source>
+            <translation>Langsamer: leiser Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Stop other replies to have one sooner.</source>
+            <translation>Stoppen Sie andere Antworten, um eine früher zu erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>The drafter predicted this text less well than usual.</source>
+            <translation>Der Drafter hat diesen Text schlechter vorhergesagt als üblich.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer ran on its battery, at {charge}.</source>
+            <translation>Dieser Computer lief im Batteriebetrieb, bei {charge}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer ran on its battery.</source>
+            <translation>Dieser Computer lief im Batteriebetrieb.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer was hot, and slowed down.</source>
+            <translation>Dieser Computer war heiß und wurde langsamer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer: {conditions}</source>
+            <translation>Dieser Computer: {conditions}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This reply waited {seconds} for others.</source>
+            <translation>Diese Antwort wartete {seconds} auf andere.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Turn it off in your system's settings for full speed.</source>
+            <translation>Schalten Sie ihn für volle Geschwindigkeit in den Systemeinstellungen aus.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>You can turn it off with Chat ▸ Quiet Mode.</source>
+            <translation>Sie können ihn mit „Chat“ ▸ „Leiser Modus“ ausschalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>hot</source>
+            <translation>heiß</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>low memory</source>
+            <translation>wenig Arbeitsspeicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>on battery</source>
+            <translation>im Batteriebetrieb</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>on battery ({charge})</source>
+            <translation>im Batteriebetrieb ({charge})</translation>
         </message>
         <message>
             <location filename="../../app/storage/store_thread.py" />
@@ -2677,6 +2877,11 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Measuring continues when Slipstream is idle.</source>
             <translation>Die Messung wird fortgesetzt, sobald Slipstream nichts zu tun hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measuring continues when quiet mode is off.</source>
+            <translation>Die Messung wird fortgesetzt, sobald der leise Modus aus ist.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -5174,6 +5379,56 @@
             <translation>Version {place} von {count}</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Accepted</source>
+            <translation>Angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Drafted (max {highest})</source>
+            <translation>Entworfen (max. {highest})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Drafted and accepted tokens per round</source>
+            <translation>Entworfene und angenommene Token pro Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Slower for a known reason</source>
+            <translation>Langsamer aus bekanntem Grund</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Speed (max {rate})</source>
+            <translation>Geschwindigkeit (max. {rate})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Speed of the replies in this chat</source>
+            <translation>Geschwindigkeit der Antworten in diesem Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} processed</source>
+            <translation>{count} verarbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} processed at {rate}</source>
+            <translation>{count} mit {rate} verarbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} reused</source>
+            <translation>{count} wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/selection.py" />
             <source>Copy Link</source>
             <translation>Link kopieren</translation>
@@ -5190,23 +5445,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Accepted</source>
-            <translation>Angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Drafted (max {highest})</source>
-            <translation>Entworfen (max. {highest})</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Drafted and accepted tokens per round</source>
-            <translation>Entworfene und angenommene Token pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -5220,23 +5460,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} processed</source>
-            <translation>{count} verarbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} processed at {rate}</source>
-            <translation>{count} mit {rate} verarbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} reused</source>
-            <translation>{count} wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{rounds} rounds; {least} to {most} accepted</source>
-            <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
+            <source>Why this reply was slow</source>
+            <translation>Warum diese Antwort langsam war</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/transcript.py" />
@@ -6297,6 +6522,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Paste</source>
             <translation>&amp;Einsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Quiet Mode</source>
+            <translation>Leiser &amp;Modus</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

@@ -880,6 +880,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Quiet mode</source>
+            <translation>安静模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Reduce motion</source>
             <translation>减弱动态效果</translation>
         </message>
@@ -892,6 +897,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Requests the newest version number and sends nothing else.</source>
             <translation>只查询最新版本号，不发送其他任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning wait.</source>
+            <translation>一半时间休息：回复用时约为两倍，文字不变。对话标题、测量和调优会等待。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -942,6 +952,16 @@
             <location filename="../../app/session/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>已载入的模型会在首次回复后写出标题，演示模型对除外。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turn on quiet mode on battery</source>
+            <translation>使用电池时开启安静模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Turns off again when this computer is connected to power.</source>
+            <translation>这台电脑接通电源后会再次关闭。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1062,6 +1082,11 @@
             <location filename="../../app/session/tuning_run.py" />
             <source>Tuning was paused, because memory is almost full. Quit other apps, then continue.</source>
             <translation>内存几乎已满，因此调优已暂停。请退出其他 App，然后继续。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_run.py" />
+            <source>Tuning was paused, because quiet mode is on. Continue it when you like.</source>
+            <translation>安静模式已开启，因此调优已暂停。您可以随时继续。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -1382,6 +1407,181 @@
             <location filename="../../app/storage/settings.py" />
             <source>Precise</source>
             <translation>精确</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Almost no drafts were accepted, probably because {cause}.</source>
+            <translation>几乎没有草稿被接受，可能的原因：{cause}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Compare all drafters of this model to find a better one.</source>
+            <translation>比较此模型的所有草稿模型，找到更合适的一个。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Connect it to power for full speed.</source>
+            <translation>要全速运行，请接通电源。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Later replies in this chat start sooner.</source>
+            <translation>此对话中之后的回复会更早开始。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Let it cool, for example with Chat ▸ Quiet Mode.</source>
+            <translation>请让它降温，例如用“对话”&gt;“安静模式”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Low Power Mode</source>
+            <translation>低电量模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Low Power Mode was on.</source>
+            <translation>低电量模式已开启。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Other programs needed memory during this reply.</source>
+            <translation>回复期间，其他程序需要内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Other replies were generated at the same time.</source>
+            <translation>当时还在生成其他回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Quiet mode was on: this computer rested for {rest} of {time}.</source>
+            <translation>安静模式已开启：{time} 中，这台电脑休息了 {rest}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Quit other apps, or choose a smaller model.</source>
+            <translation>请退出其他 App，或选择较小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Reading {tokens} new prompt tokens took {seconds}.</source>
+            <translation>读取 {tokens} 个新的提示词词元用了 {seconds}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Replies usually reach {rate}.</source>
+            <translation>回复通常可达 {rate}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Reply {number}: {rate}. {cause}</source>
+            <translation>回复 {number}：{rate}。{cause}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slow start: new prompt</source>
+            <translation>开始慢：新提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: Low Power Mode</source>
+            <translation>变慢：低电量模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: few drafts accepted</source>
+            <translation>变慢：接受的草稿少</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: heat</source>
+            <translation>变慢：过热</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: low memory</source>
+            <translation>变慢：内存不足</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: on battery</source>
+            <translation>变慢：使用电池</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: other replies</source>
+            <translation>变慢：其他回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Slower: quiet mode</source>
+            <translation>变慢：安静模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Stop other replies to have one sooner.</source>
+            <translation>停止其他回复，可更快得到一个回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>The drafter predicted this text less well than usual.</source>
+            <translation>草稿模型对这段文字的预测不如平时。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer ran on its battery, at {charge}.</source>
+            <translation>这台电脑使用电池供电，电量 {charge}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer ran on its battery.</source>
+            <translation>这台电脑使用电池供电。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer was hot, and slowed down.</source>
+            <translation>这台电脑过热，因此变慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This computer: {conditions}</source>
+            <translation>这台电脑：{conditions}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>This reply waited {seconds} for others.</source>
+            <translation>此回复等待其他回复 {seconds}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>Turn it off in your system's settings for full speed.</source>
+            <translation>要全速运行，请在系统设置中关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>You can turn it off with Chat ▸ Quiet Mode.</source>
+            <translation>可以用“对话”&gt;“安静模式”关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>hot</source>
+            <translation>过热</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>low memory</source>
+            <translation>内存不足</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>on battery</source>
+            <translation>使用电池</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/slow_wording.py" />
+            <source>on battery ({charge})</source>
+            <translation>使用电池（{charge}）</translation>
         </message>
         <message>
             <location filename="../../app/storage/store_thread.py" />
@@ -2677,6 +2877,11 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Measuring continues when Slipstream is idle.</source>
             <translation>Slipstream 空闲时将继续测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>Measuring continues when quiet mode is off.</source>
+            <translation>关闭安静模式后将继续测量。</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -5174,6 +5379,56 @@
             <translation>版本 {place} / {count}</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Accepted</source>
+            <translation>已接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Drafted (max {highest})</source>
+            <translation>已起草（最多 {highest}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Drafted and accepted tokens per round</source>
+            <translation>每轮起草和接受的词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Slower for a known reason</source>
+            <translation>因已知原因变慢</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Speed (max {rate})</source>
+            <translation>速度（最高 {rate}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>Speed of the replies in this chat</source>
+            <translation>此对话中各回复的速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} processed</source>
+            <translation>已处理 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} processed at {rate}</source>
+            <translation>已处理 {count}，速度 {rate}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{count} reused</source>
+            <translation>复用 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_charts.py" />
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/selection.py" />
             <source>Copy Link</source>
             <translation>拷贝链接</translation>
@@ -5190,23 +5445,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Accepted</source>
-            <translation>已接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Drafted (max {highest})</source>
-            <translation>已起草（最多 {highest}）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Drafted and accepted tokens per round</source>
-            <translation>每轮起草和接受的词元</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -5220,23 +5460,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} processed</source>
-            <translation>已处理 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} processed at {rate}</source>
-            <translation>已处理 {count}，速度 {rate}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{count} reused</source>
-            <translation>复用 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>{rounds} rounds; {least} to {most} accepted</source>
-            <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
+            <source>Why this reply was slow</source>
+            <translation>此回复变慢的原因</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/transcript.py" />
@@ -6297,6 +6522,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>&amp;Paste</source>
             <translation>粘贴(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>&amp;Quiet Mode</source>
+            <translation>安静模式(&amp;Q)</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

@@ -32,7 +32,9 @@ from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from app.window.dialogs import Dialogs
 from app.window.window_commands import dialog_commands
+from mlx_engine.contract.conditions import UNKNOWN
 from mlx_engine.engine.host import EngineHost
+from mlx_engine.hardware import sensors
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.served_engine import LOCAL_ONLY, ServedEngine
 
@@ -310,6 +312,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Puts the engines of all windows behind Slipstream's own server."""
     monkeypatch.setattr("app.application.EngineSwitch", ServedEngine)
+
+
+@pytest.fixture(autouse=True)
+def calm_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer of which nothing is known: replies on one that is hot, or short of memory, have a label."""
+    monkeypatch.setattr(sensors, "read", lambda: UNKNOWN)
+    monkeypatch.setattr(sensors, "memory_pressure", lambda: None)
 
 
 @pytest.fixture

@@ -147,6 +147,8 @@ class ThisMacDialog(QDialog):
         """Return what is measured while the app is idle, or why it waits, or ""."""
         calibration = self._loader.calibration
         match calibration.waits_for:
+            case "quiet_mode":
+                return tr("Measuring continues when quiet mode is off.")
             case "power":
                 return tr("Kernels will be tested when this Mac is connected to power.")
             case "low_power_mode":

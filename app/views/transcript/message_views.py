@@ -15,6 +15,7 @@ from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Turn
 from app.storage.reply import ReplyStep
+from app.storage.speed_history import speed_history
 from app.text.language import tr, translated
 from app.views.pictures.pdf_dialog import open_pages
 from app.views.pictures.picture_row import PictureRow, pictures_of
@@ -269,6 +270,7 @@ class ReplyView(MessageView):
         self.error: NoticeView | None = None
         self.choose_button: QPushButton | None = None  # below a refusal of the demo pair
         self.stats = StatsLine(theme)
+        self.stats.history = lambda: speed_history(turn.answered)
         self.buttons: ReplyActions | None = None
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))

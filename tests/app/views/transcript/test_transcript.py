@@ -13,7 +13,8 @@ from app.rendering.blocks import plain_text
 from app.storage.chat_tree import Chat, Turn
 from app.views.transcript.message_column import TextPosition
 from app.views.transcript.message_views import ReplyView
-from app.views.transcript.stats_line import PromptBar, RoundsChart, StatsDetails, merge_rounds
+from app.views.transcript.reply_charts import PromptBar, RoundsChart, merge_rounds
+from app.views.transcript.stats_line import StatsDetails
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit

@@ -331,7 +331,13 @@ def test_a_run_can_be_ended_before_its_process_starts(
     play(f"open({str(started)!r}, 'w')")
     app, window = opened(begin, folders, tmp_path)
     runner = app.services.tuning
-    for end, error in ((window.pause.click, ""), (runner.pause_for_memory, "memory is almost full"), (window.discard.click, "")):
+    ends = {
+        window.pause.click: "",
+        runner.pause_for_memory: "memory is almost full",
+        runner.pause_for_quiet_mode: "quiet mode is on",
+        window.discard.click: "",
+    }
+    for end, error in ends.items():
         assert window.main.text() == "Continue"
         window.main.click()
         assert runner.starting
