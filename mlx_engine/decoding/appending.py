@@ -22,7 +22,7 @@ class Copies(Protocol):
 
 def append_copies(
     choice: WidthChoice, drafts: Sequence[int], copies: Copies, controller: WidthController, depth: int
-) -> tuple[WidthChoice, list[int], int]:
+) -> tuple[WidthChoice, list[int]]:
     """Choose the copies behind drafts, as many as pay.
 
     Args:
@@ -33,9 +33,9 @@ def append_copies(
         depth: number of cached tokens.
 
     Returns:
-        The choice with the number of copies, the copies, and the length of the match that they continue.
+        The choice with the number of copies, and the copies.
     """
     offer = copies.offer(drafts)
     if offer is not None:
         choice = controller.extend(choice, depth, offer)
-    return choice, copies.propose(choice.kind.copied), offer.match if offer else 0
+    return choice, copies.propose(choice.kind.copied)

@@ -9,7 +9,7 @@ has slowed down.
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
-from math import exp, log, log2, sqrt
+from math import exp, inf, log, log2, sqrt
 from typing import NamedTuple
 
 from mlx_engine.contract.events import Source
@@ -172,9 +172,8 @@ class PassCosts:
 
     def __init__(self, table: CostTable, block: int, drafts_blocks: bool = False) -> None:
         self.table, self.block = table, block if drafts_blocks else 0
-        self.kinds = [PLAIN_STEP, *(PassKind("drafter", width) for width in LADDER if 1 < width <= block)]
+        self.kinds = (PLAIN_STEP, *(PassKind("drafter", width) for width in LADDER if 1 < width <= block))
         self._index = {kind.width: i for i, kind in enumerate(self.kinds)}
-        self._caps = [_max_plain_steps(kind) for kind in self.kinds[1:]]
         self._entries = [
             *(_Entry(kind.width, kind.proposer == "drafter") for kind in self.kinds),
             *(_Entry(n, shared=True) for n in _SIZES),
@@ -191,7 +190,7 @@ class PassCosts:
         self._outliers = 0
         self._tabulated: dict[tuple[PassKind, int], float] = {}
         self._shared: dict[PassLoad, float] = {}
-        self._rows: dict[int, list[float]] = {}
+        self._rows: dict[tuple[tuple[PassKind, ...], int], list[tuple[float, int, float]]] = {}
 
     def seconds(self, kind: PassKind, depth: int, others: PassLoad = NOTHING) -> float:
         """Return the expected time of a pass after `depth` tokens.
@@ -215,15 +214,22 @@ class PassCosts:
         mean = self._mean[first] + (at - low) * (self._mean[first + 1] - self._mean[first])
         return self._shared_table(load) * exp(mean)
 
-    def all_seconds(self, depth: int, others: PassLoad = NOTHING) -> list[float]:
-        """Return the expected time of each of `kinds` after `depth` tokens; see `seconds`."""
+    def all_seconds(
+        self, kinds: tuple[PassKind, ...], depth: int, others: PassLoad = NOTHING, like: PassKind | None = None
+    ) -> list[float]:
+        """Return the expected time of each of these passes after `depth` tokens; see `seconds`.
+
+        Args:
+            like: a pass that is timed more often. If given, the others take at most what the table says, corrected as this one.
+        """
         if others.streams:
-            return [self.seconds(kind, depth, others) for kind in self.kinds]
-        step = depth // _DEPTH_STEP
-        if step not in self._rows:
-            self._rows[step] = [self._table(kind, depth) for kind in self.kinds]
-        plain, *rounds = (seconds * exp(mean) for seconds, mean in zip(self._rows[step], self._mean, strict=False))
-        return [plain, *(min(seconds, cap * plain) for seconds, cap in zip(rounds, self._caps, strict=True))]
+            return [self.seconds(kind, depth, others) for kind in kinds]
+        key = kinds, depth // _DEPTH_STEP
+        if key not in self._rows:
+            self._rows[key] = [(self._table(kind, depth), self._index[kind.width], _max_plain_steps(kind)) for kind in kinds]
+        mean = self._mean
+        plain, most = self._table(PLAIN_STEP, depth) * exp(mean[0]), inf if like is None else mean[self._index[like.width]]
+        return [min(seconds * exp(min(mean[i], most)), cap * plain) for seconds, i, cap in self._rows[key]]
 
     def uncertainty(self, kind: PassKind, other: PassKind) -> float:
         """Return the standard deviation of log(cost of `kind` / cost of `other`)."""

@@ -49,7 +49,6 @@ class Rows:
         drafts: uint32 [R - 1]; None for a plain step.
         following: position of the token that row 0 chooses; [1] uint32 if only the device knows it.
         noise: of the tokens that the rows choose, [R, V]; None if greedy or not made yet.
-        match: length of the match that copies continue.
         ahead: whether the previous pass was unread.
         shared: what all streams bring to the pass, if it has rows of others. Its time isn't that of this width.
         drafted: rows of the block that a drafter drafted; 0 without one. Confidence or a grammar may have narrowed it.
@@ -61,7 +60,6 @@ class Rows:
     drafts: mx.array | None
     following: int | mx.array
     noise: mx.array | None = None
-    match: int = 0
     ahead: bool = False
     shared: PassLoad | None = None
     drafted: int = 0
@@ -323,10 +321,9 @@ class Stream:
         if rows < 2:
             return Rows(anchor, None, choice if choice.kind.width == 1 else WidthChoice(PLAIN_STEP), None, start + 1)
         self._flush_backlog()
-        match = offer.match if offer else 0
         if choice.kind.proposer == "lookup" and self.copies is not None:
             drafts = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
-            return self._block(choice, anchor, drafts, None, match, 0)
+            return self._block(choice, anchor, drafts, None, 0)
         assert self.drafter is not None and self.context is not None
         if self.queue_ahead and not choice.appends:
             return (yield from self._queued(choice, rows, anchor, DevicePosition.known(start), ahead=False))
@@ -339,20 +336,18 @@ class Stream:
                 choice = self.controller.fit(choice, start, cast(list[float], self.context.confidence.tolist()))
             drafts = drafts[: min(choice.kind.width, rows) - 1]
         if choice.appends and self.copies is not None:
-            choice, copied, match = append_copies(choice, cast(list[int], drafts.tolist()), self.copies, self.controller, start)
+            choice, copied = append_copies(choice, cast(list[int], drafts.tolist()), self.copies, self.controller, start)
             if copied := copied[: most - 1 - drafts.size]:
                 drafts, noise = mx.concatenate([drafts, mx.array(copied, mx.uint32)]), None
         if mx.default_device().type == mx.gpu:  # a CPU doesn't run in parallel to the host
             mx.async_eval(drafts)
-        return self._block(choice, anchor, drafts, noise, match, rows)
+        return self._block(choice, anchor, drafts, noise, rows)
 
-    def _block(
-        self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, match: int, rows: int
-    ) -> Rows:
+    def _block(self, choice: WidthChoice, anchor: mx.array, drafts: mx.array, noise: mx.array | None, rows: int) -> Rows:
         """Return a round that is read before the next one; `rows` is `Rows.drafted`."""
         drafts = self.penalties.usable(drafts)
         noise = None if noise is None else noise[: drafts.size + 1]
-        return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, match, drafted=rows)
+        return Rows(mx.concatenate([anchor, drafts]), None, choice, drafts, self.caches.length + 1, noise, drafted=rows)
 
     def _after(self, current: _Unread) -> Planning:
         """Choose and draft the rows after an unread pass; see `propose`."""
@@ -406,7 +401,7 @@ class Stream:
             seconds = None  # includes a wait that queued passes avoid
         if self.joined or rows.shared is not None or rows.tokens.size != rows.choice.kind.width:
             seconds = None  # ran during another reply's turn, or cut short by the end of the reply
-        self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted, rows.match))
+        self.controller.record(PassOutcome(rows.choice, self.caches.length, seconds, tested, accepted))
 
 
 def propose(streams: Sequence[Stream]) -> list[Rows | None]:

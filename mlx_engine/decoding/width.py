@@ -8,24 +8,28 @@ outcomes: equal outcomes give equal choices. The model:
   steps compete with rounds.
 - While plain steps win, trial rounds check whether that is still true. They may cost a fixed share of the time of all replies at
   similar temperatures, not of one reply. A part of this credit is kept for the start of the next reply, whose text may differ.
+- Copies compete with both where there is something to copy. While they lose, trials with a share of their own check it.
 - If other streams share the pass, it has their rows and yields their tokens, too. `shared_widths` then sets the width.
 - A reply starts with the usual acceptance of earlier replies. If few drafts of the latest reply were accepted and plain steps won,
   they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import exp
 from statistics import median
 from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
+from mlx_engine.decoding.acceptance import UNKNOWN, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.copy_rates import CopyRates
-from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
+from mlx_engine.decoding.costs import COPY_WIDTHS, LADDER, NOTHING, PLAIN_STEP, PassKind, PassLoad
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.drafters.lookup import Offer
 
 # Costs and credits are in plain steps unless stated otherwise
-_TRIAL_SHARE = 0.015  # share of the time for trials
+_TRIAL_SHARE = 0.015  # share of the time for trials of plain steps and rounds
+_COPY_TRIAL_SHARE = 0.005  # and of copies
 _FIRST_CREDIT = 2.0  # least trial credit at the start of a reply, unless plain decoding won in the latest one
 _MAX_CREDIT = 4.0  # limit of saved trial credit
 _INTERRUPTION = 0.1  # cost of a trial for the plain step after it, which can't be queued ahead
@@ -34,17 +38,17 @@ _SUCCESS = 2  # accepted drafts after which a hopeless reply is forgotten
 _MIN_LOSS = 0.05  # minimum charge for a trial, even if it wins
 _PARKING_DOUBT = 0.7  # standard deviations of acceptance granted to rounds before plain decoding takes over
 _OPTIMISM = 1.0  # standard deviations added to the estimate for a trial
-_MIN_GAIN = 1.02  # minimum speed-up that a trial, or appending, must promise
+_MIN_GAIN = 1.02  # minimum speed-up that a trial, or a pass with copies, must promise
 _PLAIN_TRIAL_STEPS = 2  # two, because the first isn't queued ahead and its time isn't representative
 _VAGUE = 0.12  # uncertainty of the plain cost, relative to the best round's, above which plain decoding is timed first
 _STEPS_PER_ROUND = 8.0  # plain steps that count as one round for the decay of acceptance
 _MEMORIES = (40.0, 10.0)  # of acceptance estimates, in rounds
-_BANDS = 2.0  # ranges of temperature that are remembered separately, per unit
-_UNKNOWN = 0.7  # acceptance assumed before any draft is tested
 _HOPED = 0.75  # acceptance assumed for a trial during plain decoding
 _BATCH = 8  # plain steps per recorded median
 _CONFIDENCE_RATE = 0.05  # correction of a drafter's confidence per tested draft
 _REVIEW_EVERY = 32  # plain steps between comparisons of costs
+
+_HOPED_COPIES = CopyRates()  # of trials
 
 FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
 VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens in one pass is too slow on this machine")
@@ -80,6 +84,7 @@ class WidthChoice:
         why: reason for a plain step.
         trial: whether it is made to measure its cost or acceptance.
         appends: whether copies follow the drafts if these end like earlier text.
+        match: length of the match that copies continue.
         company: other streams in the pass.
         pace: expected seconds per token of the best pass.
     """
@@ -88,6 +93,7 @@ class WidthChoice:
     why: EngineText | None = None
     trial: bool = False
     appends: bool = False
+    match: int = 0
     company: Company = field(default=ALONE, compare=False)
     pace: float = field(default=0.0, compare=False)
 
@@ -101,7 +107,6 @@ class PassOutcome:
     seconds: float | None
     tested: int = 0
     accepted: int = 0
-    match: int = 0
 
 
 class WidthController(Protocol):
@@ -175,51 +180,9 @@ class FixedWidth(WidthController):
 
     def offers(self) -> list[tuple[PassKind, float]]:
         kind = self._choice.kind
-        return [(kind, tokens_by_width([_UNKNOWN] * (kind.width - 1))[-1])]
+        return [(kind, tokens_by_width([UNKNOWN] * (kind.width - 1))[-1])]
 
     def record(self, outcome: PassOutcome) -> None: ...
-
-
-class PairHistory:
-    """Costs and acceptance of a pair on this machine, kept in memory across replies.
-
-    Args:
-        block: the drafter's block size.
-        table: calibrated costs, or assumed ones to be corrected.
-        confident: whether the drafter's confidence narrows rounds that aren't queued.
-
-    Attributes:
-        lookup: whether lookup may propose copies of prompt and reply.
-        shift: correction of the drafter's confidence, in log-odds.
-    """
-
-    def __init__(self, block: int, table: CostTable = ASSUMED, confident: bool = False) -> None:
-        self.block = block
-        self.lookup = True
-        self.shift = 0.0
-        self.costs = PassCosts(table, block, confident and not table.queued)
-        self._bands: dict[int, TemperatureBand] = {}
-
-    def band(self, temperature: float) -> "TemperatureBand":
-        """Return the band of replies at about this temperature."""
-        return self._bands.setdefault(round(_BANDS * temperature), TemperatureBand(self.block))
-
-
-class TemperatureBand:
-    """What replies at similar temperatures have in common.
-
-    Attributes:
-        usual: acceptance of drafts over all replies, except while plain decoding wins.
-        hopeless: acceptance of drafts in the latest reply if plain decoding won because few were accepted, or None.
-        copies: acceptance of copies.
-        credit: trial credit, in plain steps.
-    """
-
-    def __init__(self, block: int) -> None:
-        self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
-        self.hopeless: list[float] | None = None
-        self.copies = CopyRates()
-        self.credit = 0.0
 
 
 @dataclass(slots=True)
@@ -298,11 +261,13 @@ class AutomaticWidth(WidthController):
         if self._outlook is None or self._outlook.company != self.company:
             self._outlook = self._compare(depth)
         outlook = self._outlook
-        self._pace = outlook.pace
+        best, self._pace = outlook.best, outlook.pace
         if offer is not None and (copying := self._with_copies(depth, offer, outlook)) is not None:
-            return copying
+            if not self._parked:
+                return copying
+            best, self._pace = copying, copying.pace  # rounds are still tried: they may yield more than copies
         if outlook.trial is None or not self._began or self._band.credit < outlook.price:
-            return outlook.best
+            return best
         if outlook.trial == PLAIN_STEP:
             self._trial_steps = _PLAIN_TRIAL_STEPS - 1
             return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
@@ -337,12 +302,12 @@ class AutomaticWidth(WidthController):
         return replace(choice, kind=max(gains, key=lambda kind: gains[kind])) if gains else choice
 
     def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
-        tokens, (_, accepted) = self._band.copies.tokens(offer.match), self._band.copies.blocks()
-
-        def gain(kind: PassKind) -> float:
-            return accepted * tokens[kind.copied] - self._costs.seconds(kind, depth, choice.company.load) / choice.pace
-
-        return replace(choice, kind=max([choice.kind, *_longer(choice.kind.width, offer)], key=gain))
+        rates, like = (_HOPED_COPIES, choice.kind) if choice.trial else (self._band.copies, None)
+        tokens, (_, accepted) = rates.tokens(offer.match), rates.blocks()
+        kinds = choice.kind, *_copies_behind(choice.kind.width, offer.tokens)
+        seconds = self._costs.all_seconds(kinds, depth, choice.company.load, like)
+        gains = [accepted * tokens[kind.copied] - each / choice.pace for kind, each in zip(kinds, seconds, strict=True)]
+        return replace(choice, kind=kinds[gains.index(max(gains))], match=offer.match)
 
     def record(self, outcome: PassOutcome) -> None:
         """Update costs, acceptance, and trial budget with the outcome of a pass."""
@@ -351,25 +316,34 @@ class AutomaticWidth(WidthController):
             self._record_time(outcome.choice, depth, outcome.seconds)
         self._began = True
         plain, seconds = (self._costs.seconds(each, depth, company.load) for each in (PLAIN_STEP, kind))
-        share = _TRIAL_SHARE / (company.load.streams + 1)  # each stream of a pass records it
-        self._band.credit = min(self._band.credit + share * seconds / plain, _MAX_CREDIT)
+        earned = seconds / plain / (company.load.streams + 1)  # each stream of a pass records it
+        self._band.credit = min(self._band.credit + _TRIAL_SHARE * earned, _MAX_CREDIT)
+        self._band.copies.earn(_COPY_TRIAL_SHARE * earned)
+        drafts = max(kind.block - 1, 0)
+        tested, accepted = min(outcome.tested, drafts), min(outcome.accepted, drafts)
         if outcome.choice.trial:
             if outcome.seconds is not None:
                 seconds = min(seconds, outcome.seconds)  # a single pass can take far longer because of other programs
-            loss = (seconds - (outcome.accepted + 1 + company.tokens) * outcome.choice.pace) / plain
-            self._band.credit -= max(loss + (_INTERRUPTION if self._parked else 0.0), _MIN_LOSS)
+            tokens = outcome.accepted + 1 + company.tokens
+            if outcome.choice.appends:  # only the copies are tried
+                seconds -= self._costs.seconds(PassKind("drafter", kind.block), depth, company.load)
+                tokens = outcome.accepted - accepted
+            loss = (seconds - tokens * outcome.choice.pace) / plain
+            spent = max(loss + (_INTERRUPTION if self._parked else 0.0), _MIN_LOSS)
+            if kind.proposer == "lookup" or outcome.choice.appends:
+                self._band.copies.spend(spent, failed=outcome.accepted == accepted)
+            else:
+                self._band.credit -= spent
         if kind == PLAIN_STEP:
             self._steps_since_round += 1
             if self._steps_since_round % _REVIEW_EVERY == 0 or outcome.choice.trial:
                 self._outlook = None
             return
-        drafts = max(kind.block - 1, 0)
-        tested, accepted = min(outcome.tested, drafts), min(outcome.accepted, drafts)
-        self._band.copies.record(outcome.match, outcome.tested - tested, outcome.accepted - accepted)
+        self._band.copies.record(outcome.choice.match, outcome.tested - tested, outcome.accepted - accepted)
         if kind.proposer == "lookup":
             self._steps_since_round += outcome.accepted + 1
             return
-        if outcome.choice.appends:
+        if outcome.choice.appends and not tested == accepted < drafts:  # otherwise the end of the reply cut the block short
             self._band.copies.record_block(kind.copied > 0, accepted == drafts)
         for at, chance in enumerate(self._confidence[:tested]):
             self._history.shift += _CONFIDENCE_RATE * ((at < accepted) - chance)
@@ -396,7 +370,7 @@ class AutomaticWidth(WidthController):
         """Compare plain steps, rounds, and trials by what they should cost and yield."""
         chances, deviations = self._drafts.chances()
         company = self.company
-        plain, *rounds = self._costs.all_seconds(depth, company.load)
+        plain, *rounds = self._costs.all_seconds(self._costs.kinds, depth, company.load)
         if not self._kinds:
             return _Outlook(WidthChoice(PLAIN_STEP, NOTHING_TO_COPY), plain / (1 + company.tokens), company)
         seconds = {PLAIN_STEP: plain, **dict(zip(self._kinds, rounds, strict=True))}
@@ -471,28 +445,48 @@ class AutomaticWidth(WidthController):
         return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
 
     def _with_copies(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
-        """Return a round with copies if it should beat the best pass without."""
-        load, others, rates = self.company.load, self.company.tokens, self._band.copies
-        tokens, best, pace = rates.tokens(offer.match), None, outlook.pace
-        for width in COPY_WIDTHS:
-            if 1 < width <= min(offer.tokens + 1, len(tokens)):
-                kind = PassKind("lookup", width)
-                each = self._costs.seconds(kind, depth, load) / (tokens[width - 1] + others)
-                if each < pace:
-                    best, pace = WidthChoice(kind), each
-        if not tokens or not outlook.best.kind.block:
-            return best
-        block, (followed, accepted) = outlook.best.kind.width, rates.blocks()
-        drafted, tokens = tokens_by_width(self._drafts.chances()[0])[block - 1], rates.tokens(offer.match + block - 1)
-        seconds = self._costs.seconds(outlook.best.kind, depth, load)
-        for kind in _longer(block, offer):
-            longer = followed * (self._costs.seconds(kind, depth, load) - seconds)
-            each = (seconds + longer) / (drafted + followed * accepted * (tokens[kind.copied] - 1) + others)
-            if each * _MIN_GAIN < pace:  # reading the drafts first takes time, too
-                best, pace = replace(outlook.best, appends=True), each
-        return best
+        """Return a round with copies if it should beat the best pass without, or an affordable trial of one."""
+        rates = self._band.copies
+        if paying := self._paying_copies(depth, offer, outlook, rates):
+            return min(paying, key=lambda choice: choice.pace)
+        if rates.credit <= 0 or not (hoped := self._paying_copies(depth, offer, outlook, _HOPED_COPIES)):
+            return None
+        return replace(hoped[rates.failures % len(hoped)], trial=True, pace=outlook.pace)
+
+    def _paying_copies(self, depth: int, offer: Offer, outlook: _Outlook, rates: CopyRates) -> list[WidthChoice]:
+        """Return the best rounds of copies alone and behind a block, if they should beat the best pass without."""
+        load, others, without = self.company.load, self.company.tokens, outlook.best.kind
+        if not (tokens := rates.tokens(offer.match)):
+            return []
+        like = without if rates is _HOPED_COPIES else None
+        alone = _copies_alone(offer.tokens)
+        plain, shorter, *seconds = self._costs.all_seconds((PLAIN_STEP, without, *alone), depth, load, like)
+        limit = min(outlook.pace, plain / (1 + others))  # a round may be chosen to find out if it's faster than a plain step
+        limit /= _MIN_GAIN  # the host reads tokens or drafts first, so that no pass is queued
+        paces = [each / (tokens[kind.width - 1] + others) for kind, each in zip(alone, seconds, strict=True)]
+        found = []
+        if (pace := min(paces, default=limit)) < limit:
+            found.append(WidthChoice(alone[paces.index(pace)], match=offer.match, pace=pace))
+        if without.block and self._history.appending:
+            longer = _copies_behind(without.width, offer.tokens)
+            (followed, accepted), tokens = rates.blocks(), rates.tokens(offer.match + without.width - 1)
+            drafted = tokens_by_width(self._drafts.chances()[0])[without.width - 1] + others
+            paces = [
+                (shorter + followed * (each - shorter)) / (drafted + followed * accepted * (tokens[kind.copied] - 1))
+                for kind, each in zip(longer, self._costs.all_seconds(longer, depth, load, like), strict=True)
+            ]
+            if (pace := min(paces, default=limit)) < limit:
+                found.append(replace(outlook.best, appends=True, pace=pace))
+        return found
 
 
-def _longer(block: int, offer: Offer) -> list[PassKind]:
-    """Return the rounds with copies behind a block."""
-    return [PassKind("drafter", width, width - block) for width in COPY_WIDTHS if block < width <= offer.tokens + 1]
+@cache
+def _copies_alone(most: int) -> tuple[PassKind, ...]:
+    """Return the rounds of up to `most` copies."""
+    return tuple(PassKind("lookup", width) for width in COPY_WIDTHS if 1 < width <= most + 1)
+
+
+@cache
+def _copies_behind(block: int, most: int) -> tuple[PassKind, ...]:
+    """Return the rounds with copies behind a block, of up to `most` drafts together."""
+    return tuple(PassKind("drafter", width, width - block) for width in COPY_WIDTHS if block < width <= most + 1)

@@ -16,12 +16,13 @@ from mlx_engine.contract.limits import MAX_COPY_ROWS, PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.decoding.fixed_copies import FixedCopies
 from mlx_engine.decoding.low_acceptance import likely_cause
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.prefill import chunk_end, prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.scheduler import PassesLost, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, WidthController
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, WidthController
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages

@@ -12,8 +12,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import ASSUMED, CostTable
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.prefill import Pace, safe_rows
-from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.drafters.registry import parse, tapped

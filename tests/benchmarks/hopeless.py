@@ -31,7 +31,7 @@ from mlx_engine.calibration.calibration import calibrate  # noqa: E402
 from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
 from mlx_engine.contract.events import Commit, Finished, Stats  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling  # noqa: E402
-from mlx_engine.decoding.width import PairHistory  # noqa: E402
+from mlx_engine.decoding.pair_history import PairHistory  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402
 from mlx_engine.models.library.pair import demo_pair  # noqa: E402
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from mlx_engine.decoding.appending import append_copies
 from mlx_engine.decoding.costs import LADDER, CostTable
-from mlx_engine.decoding.width import AutomaticWidth, PairHistory, PassOutcome
+from mlx_engine.decoding.pair_history import PairHistory
+from mlx_engine.decoding.width import AutomaticWidth, PassOutcome
 from mlx_engine.drafters.lookup import Lookup
 
 WIDEST = 32
@@ -174,19 +175,19 @@ class Engine:
             offer = lookup.offer()
             choice = controller.choose(reply.begin, offer)
             width = choice.kind.width
-            block, match = list[int](), offer.match if offer else 0
+            block = list[int]()
             if choice.kind.proposer == "lookup":
                 block = lookup.propose(width - 1)
             elif width > 1:
                 block = drafts(reply, at, width - 1)
             if choice.appends:
-                choice, copied, match = append_copies(choice, block, lookup, controller, reply.begin)
+                choice, copied = append_copies(choice, block, lookup, controller, reply.begin)
                 block, width = block + copied, choice.kind.width
             accepted = common(block, reply, at)
             waits = choice.appends or choice.kind.proposer == "lookup"
             seconds = table.seconds(choice.kind, 0) + (host if waits else 0.0)
             timed = None if choice.appends and host and not choice.kind.copied else seconds
-            controller.record(PassOutcome(choice, reply.begin, timed, min(accepted + 1, width - 1), accepted, match))
+            controller.record(PassOutcome(choice, reply.begin, timed, min(accepted + 1, width - 1), accepted))
             tally.add(accepted + 1, width, seconds, "appended" if choice.kind.copied else choice.kind.proposer)
             lookup.add(reply.tokens[at : at + accepted + 1])
             at += accepted + 1

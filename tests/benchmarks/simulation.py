@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from statistics import mean
 
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassKind
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, PassOutcome, WidthController
+from mlx_engine.decoding.pair_history import PairHistory
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PassOutcome, WidthController
 
 SCATTER = 0.05  # share of a pass's time
 

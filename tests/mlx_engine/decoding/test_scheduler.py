@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.requests import GenerationRequest, Message, Sampling
 from mlx_engine.decoding.costs import PLAIN_STEP, PassKind, PassLoad
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Penalties
 from mlx_engine.decoding.scheduler import Scheduler, decode
 from mlx_engine.decoding.stream import Stream, run_pass
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth
 from mlx_engine.engine.engine import Engine
 from mlx_engine.formats.token_grammar import reply_grammar
 from mlx_engine.targets import rotating as windows

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from mlx_engine.decoding.acceptance import tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, NOTHING, PLAIN_STEP, CostTable, PassCosts, PassKind, PassLoad
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.shared_widths import Sharer, share_rows, share_widths
-from mlx_engine.decoding.width import ALONE, AutomaticWidth, Company, FixedWidth, PairHistory, PassOutcome
+from mlx_engine.decoding.width import ALONE, AutomaticWidth, Company, FixedWidth, PassOutcome
 from tests.benchmarks.simulation import MACHINES
 from tests.examples import sampled
 from tests.mlx_engine.calibration.simulated_mac import CHIPS, Chip

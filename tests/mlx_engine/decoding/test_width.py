@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mlx_engine.calibration.calibration import table_of
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
+from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.width import (
     FEW_ACCEPTED,
     NOTHING_TO_COPY,
@@ -22,7 +23,6 @@ from mlx_engine.decoding.width import (
     WIDTH_1_REQUESTED,
     AutomaticWidth,
     FixedWidth,
-    PairHistory,
     PassOutcome,
     WidthChoice,
 )
@@ -305,7 +305,7 @@ class TestAutomaticWidth:
             choice = controller.choose(100, long_match)
             if choice.kind.proposer != "lookup":
                 break
-            controller.record(PassOutcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
+            controller.record(PassOutcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0))
         assert controller.choose(100, long_match).kind.proposer != "lookup"
 
     def test_copies_can_be_wider_than_the_block_where_rows_are_cheap(self):
