@@ -18,9 +18,10 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import CompareResult, ContestantResult, Failed, PairInfo, TextDifference
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import BOTH_MODES, SelectKernels
-from mlx_engine.decoding.costs import LADDER
+from mlx_engine.decoding.costs import COPY_WIDTHS, LADDER
 from mlx_engine.engine import engine
 from mlx_engine.engine.engine import Engine
+from mlx_engine.hardware import device
 from mlx_engine.kernels.operations import KERNELS, PLAIN, SEVERAL_ROWS
 from tests.metal_emulator import metal_kernel
 from tests.mlx_engine.calibration.simulated_mac import WIDTHS, SimulatedMac
@@ -42,7 +43,7 @@ FOUND = KernelsSelected(
     (256,),
     saved=True,
 )
-RUNS = (replace(stats("dflash"), lookup_rounds=1),)
+RUNS = (replace(stats("dflash"), widths=COPY_WIDTHS),)
 IDENTICAL = CompareResult(tuple(ContestantResult(contestant, runs=RUNS) for contestant in BOTH_MODES))
 
 
@@ -187,8 +188,10 @@ def test_kernels_with_which_the_texts_differ_are_off(demo, with_metal, monkeypat
     assert demo.pair.operations == PLAIN and kernel_selection.known(demo.pair) == found
 
 
-def test_kernels_that_are_wrong_only_in_passes_wider_than_a_block_are_off(demo, with_metal, monkeypatch) -> None:
-    """Copies and replies that share a pass run them."""
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_kernels_that_are_wrong_only_in_passes_wider_than_a_block_are_off(demo, with_metal, monkeypatch, on_gpu) -> None:
+    """Replies that share a pass run them, and copies, but not in float32 on a GPU."""
+    monkeypatch.setattr(device, "runs_beside_host", lambda: on_gpu)
 
     def verify(logits, *rest):
         verdict = PLAIN.block_verify(logits, *rest)
@@ -204,9 +207,10 @@ def test_kernels_that_are_wrong_only_in_passes_wider_than_a_block_are_off(demo, 
     assert demo.pair.operations == PLAIN
 
 
-def test_kernels_of_wide_passes_are_off_if_nothing_was_copied(demo, with_metal) -> None:
+@pytest.mark.parametrize("widths", [(), (16,)])
+def test_kernels_of_wide_passes_are_off_if_no_pass_was_so_wide(demo, with_metal, widths) -> None:
     def compare(request, cancel):
-        runs = (stats("dflash"),) if request.requests[0].lookup_only else RUNS
+        runs = (replace(stats("dflash"), widths=widths),) if request.requests[0].lookup_only else RUNS
         yield replace(IDENTICAL, results=(IDENTICAL.results[0], replace(IDENTICAL.results[1], runs=runs)))
 
     found = select(demo.pair, compare)

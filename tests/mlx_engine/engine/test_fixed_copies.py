@@ -24,7 +24,7 @@ class AlwaysCopying:
 
     def add(self, tokens: Sequence[int]) -> None: ...
 
-    def offer(self) -> Offer:
+    def offer(self, drafts: Sequence[int] = ()) -> Offer:
         return Offer(self._most, 3)
 
     def propose(self, count: int) -> list[int]:
@@ -33,7 +33,7 @@ class AlwaysCopying:
 
 @pytest.mark.parametrize("on_gpu", [False, True])
 def test_copies_can_have_a_fixed_width(tiny: Engine, monkeypatch: pytest.MonkeyPatch, on_gpu: bool) -> None:
-    """Also beyond the block, but not in float32 on a GPU, and without a context."""
+    """Also beyond the block, and without a context."""
     plain = reply(tiny, tokens(PROMPT, mode="plain", max_tokens=40, ignore_eos=True)).tokens
     monkeypatch.setattr(generation, "Lookup", AlwaysCopying)
     monkeypatch.setattr(device, "runs_beside_host", lambda: on_gpu)
@@ -42,7 +42,23 @@ def test_copies_can_have_a_fixed_width(tiny: Engine, monkeypatch: pytest.MonkeyP
         seen = events(tiny, request)
         rounds = [event for event in seen if isinstance(event, Round)]
         assert {each.proposer for each in rounds} <= {"lookup"} and fold(seen).tokens == plain
-        assert max([1, *(each.width for each in rounds)]) == (min(width, tiny.pair.info.block_size) if on_gpu else width)
+        assert max([1, *(each.width for each in rounds)]) == width
+
+
+def test_copies_are_no_wider_than_drafts_in_float32_on_a_gpu(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless a width is asked for, as when kernels are compared."""
+    asked: list[int] = []
+
+    class Noted(AlwaysCopying):
+        def __init__(self, tokens: Sequence[int], most: int) -> None:
+            super().__init__(tokens, most)
+            asked.append(most)
+
+    monkeypatch.setattr(generation, "Lookup", Noted)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
+    reply(tiny, tokens(PROMPT, max_tokens=2, width=None))
+    reply(tiny, tokens(PROMPT, max_tokens=2, lookup_only=True, width=32))
+    assert asked == [tiny.pair.info.block_size - 1, 31]
 
 
 @pytest.mark.parametrize("width", [0, 33])
