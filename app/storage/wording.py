@@ -265,8 +265,9 @@ def details(stats: Stats) -> str:
     for why, steps in stats.plain_because or ((None, stats.plain_steps),):
         if steps:
             lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
-    if stats.lookup_rounds:
-        lines.append(tr("Rounds drafted from earlier text: {rounds}", rounds=number(stats.lookup_rounds)))
+    if stats.lookup_tested:
+        copied = {"accepted": number(stats.lookup_accepted), "tested": number(stats.lookup_tested)}
+        lines.append(tr("Copied from earlier text: {accepted} of {tested} accepted", **copied))
     if stats.widths and not is_remote:
         lines.append(tr("Tokens checked per round: {widths}", widths=", ".join(map(str, sorted(set(stats.widths))))))
     if stats.peak_memory_bytes:

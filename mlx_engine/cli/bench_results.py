@@ -40,6 +40,7 @@ class MeasuredReply:
 
 
 _Replies = Sequence[MeasuredReply]
+_COUNTS = ("rounds", "plain_steps", "lookup_rounds", "lookup_tested", "lookup_accepted", "tokens")
 
 
 def summarize(measured: _Replies) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
         "acceptance_by_position": [a / b for a, b in zip(accepted, tested, strict=True)],
         "tested_by_position": tested,
         "widths": {str(width): count for width, count in sorted(Counter(w for each in stats for w in each.widths).items())},
-        **{name: getattr(Counts.of(*stats), name) for name in ("rounds", "plain_steps", "lookup_rounds", "tokens")},
+        **{name: getattr(Counts.of(*stats), name) for name in _COUNTS},
         "peak_memory_bytes": max(each.peak_memory_bytes for each in stats),
         "joules_per_token": _median(
             [each.joules / each.stats.tokens for each in measured if each.joules is not None and each.stats.tokens]
@@ -176,6 +177,8 @@ def table(report: dict[str, Any]) -> str:
     if report["dflash"]["widths"] or report["dflash"]["plain_steps"]:
         counts = {"1": report["dflash"]["plain_steps"]} | report["dflash"]["widths"]
         lines += ["Rounds by width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
+    if tested := report["dflash"]["lookup_tested"]:
+        lines += [f"Copied from earlier text: {report['dflash']['lookup_accepted']} of {tested} accepted"]
     lines += ["", f"{'kind':12}{'ratio':>8}{'tokens/round':>15}"]
     for kind, side in report["kinds"].items():
         lines.append(f"{kind:12}{words(side['ratio'], '.2f'):>8}{words(side['tokens_per_round'], '.1f'):>15}")

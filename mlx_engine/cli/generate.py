@@ -108,8 +108,8 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
 
 _JSON_STATS = (
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted", "tokens_per_round"),
-    *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "trials", "peak_memory_bytes", "seed", "exact"),
-    *("measured_by", "drafter", "drafter_kind", "images", "image_tokens", "image_s"),
+    *("accepted_per_round", "plain_steps", "widths", "lookup_rounds", "lookup_tested", "lookup_accepted", "trials"),
+    *("peak_memory_bytes", "seed", "exact", "measured_by", "drafter", "drafter_kind", "images", "image_tokens", "image_s"),
 )
 
 

@@ -1630,6 +1630,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
+            <translation>Aus früherem Text kopiert: {accepted} von {tested} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Drafter: {name}</source>
             <translation>Drafter: {name}</translation>
         </message>
@@ -1702,11 +1707,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Rounds drafted from earlier text: {rounds}</source>
-            <translation>Runden mit Entwurf aus früherem Text: {rounds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />

@@ -1630,6 +1630,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
+            <translation>拷贝自前文：{tested} 个中接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Drafter: {name}</source>
             <translation>草稿模型：{name}</translation>
         </message>
@@ -1702,11 +1707,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Rounds drafted from earlier text: {rounds}</source>
-            <translation>由前文起草的轮数：{rounds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />

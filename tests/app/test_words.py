@@ -152,10 +152,16 @@ def test_the_details_include_seed_and_reused_tokens() -> None:
 
 
 def test_the_details_name_a_drafter_unless_its_folder_is_just_called_drafter() -> None:
-    drafted = replace(stats(), drafter_kind="DFlash", drafter="drafter", lookup_rounds=3)
-    lines = wording.details(drafted).splitlines()
-    assert "Drafter: DFlash" in lines and "Rounds drafted from earlier text: 3" in lines
+    drafted = replace(stats(), drafter_kind="DFlash", drafter="drafter")
+    assert "Drafter: DFlash" in wording.details(drafted).splitlines()
     assert "Drafter: DFlash, lab/D" in wording.details(replace(drafted, drafter="lab/D")).splitlines()
+
+
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_the_details_count_copies_also_behind_drafts(rounds) -> None:
+    copied = replace(stats(), lookup_rounds=rounds, lookup_tested=1240, lookup_accepted=1100)
+    assert "Copied from earlier text: 1,100 of 1,240 accepted" in wording.details(copied).splitlines()
+    assert "earlier text" not in wording.details(stats())
 
 
 def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:

@@ -27,7 +27,7 @@ STATS = {
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "drafted", "tested", "accepted"),
     *("tokens_per_round", "accepted_per_round", "plain_steps", "peak_memory_bytes", "seed"),
     *("plain_because", "widths", "lookup_rounds", "trials", "exact", "measured_by", "drafter", "drafter_kind"),
-    *("images", "image_tokens", "image_s"),
+    *("images", "image_tokens", "image_s", "lookup_tested", "lookup_accepted"),
 }
 
 
