@@ -22,14 +22,20 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from mlx_engine.cli.bench_prompts import PROMPTS
-from mlx_engine.contract.counts import Counts
-from mlx_engine.contract.events import Stats
-from mlx_engine.contract.requests import GenerationRequest, Message
-from mlx_engine.engine.engine import Engine
-from mlx_engine.models.library.pair import demo_pair
-from tests.benchmarks.hopeless import IN_USE, decode
-from tests.benchmarks.widths import loaded
+os.environ.setdefault("SLIPSTREAM_THREADS", "1")
+
+from mlx_engine.hardware import blas
+
+IN_USE = blas.prepare()  # before MLX is imported
+
+from mlx_engine.cli.bench_prompts import PROMPTS  # noqa: E402
+from mlx_engine.contract.counts import Counts  # noqa: E402
+from mlx_engine.contract.events import Stats  # noqa: E402
+from mlx_engine.contract.requests import GenerationRequest, Message  # noqa: E402
+from mlx_engine.engine.engine import Engine  # noqa: E402
+from mlx_engine.models.library.pair import demo_pair  # noqa: E402
+from tests.benchmarks.hopeless import decode  # noqa: E402
+from tests.benchmarks.widths import answer, loaded  # noqa: E402
 
 _LONG = 256  # tokens of a reply, at most
 _REPEATED = ("table", "list", "function", "counting", "divisors", "talk", "sorting")
@@ -86,8 +92,8 @@ def requests_of(kind: str, engine: Engine, draw: random.Random) -> list[Generati
 def _after(engine: Engine, question: str, later: str) -> tuple[Message, ...]:
     """Return a chat that asks `later` after `question` and the reply to it."""
     asked = (Message("user", question),)
-    _, tokens, _ = decode(engine, GenerationRequest(asked, mode="plain", max_tokens=_LONG, reuse=False), time.perf_counter)
-    return (*asked, Message("assistant", engine.pair.tokenizer.decode(tokens, skip_special_tokens=True)), Message("user", later))
+    said = answer(engine, GenerationRequest(asked, mode="plain", max_tokens=_LONG, reuse=False)).text
+    return (*asked, Message("assistant", said), Message("user", later))
 
 
 def measure(modes: dict[str, Mode], requests: list[GenerationRequest], seconds: float, draw: random.Random) -> dict[str, Any]:
