@@ -217,7 +217,7 @@ class PassCosts:
     def all_seconds(
         self, kinds: tuple[PassKind, ...], depth: int, others: PassLoad = NOTHING, like: PassKind | None = None
     ) -> list[float]:
-        """Return the expected time of each of these passes after `depth` tokens; see `seconds`.
+        """Return the expected time of each of these passes; see `seconds`.
 
         Args:
             like: a pass that is timed more often. If given, the others take at most what the table says, corrected as this one.

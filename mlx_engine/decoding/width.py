@@ -445,7 +445,7 @@ class AutomaticWidth(WidthController):
         return BlendedAcceptance(self._block - 1, _MEMORIES, 3.0, self._band.usual, self._band.hopeless)
 
     def _with_copies(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
-        """Return a round with copies if it should beat the best pass without, or an affordable trial of one."""
+        """Return a round with copies that should pay, or an affordable trial of one."""
         rates = self._band.copies
         if paying := self._paying_copies(depth, offer, outlook, rates):
             return min(paying, key=lambda choice: choice.pace)
@@ -454,7 +454,7 @@ class AutomaticWidth(WidthController):
         return replace(hoped[rates.failures % len(hoped)], trial=True, pace=outlook.pace)
 
     def _paying_copies(self, depth: int, offer: Offer, outlook: _Outlook, rates: CopyRates) -> list[WidthChoice]:
-        """Return the best rounds of copies alone and behind a block, if they should beat the best pass without."""
+        """Return the best rounds of copies alone and behind a block that should pay."""
         load, others, without = self.company.load, self.company.tokens, outlook.best.kind
         if not (tokens := rates.tokens(offer.match)):
             return []

@@ -173,9 +173,8 @@ def _stream(
 
 def _most_rows(pair: LoadedPair, history: PairHistory, request: GenerationRequest) -> int:
     """Return the rows of the widest copy."""
-    if pair.dtype == mx.float32 and device.runs_beside_host() and not request.width:
-        return history.block  # wider passes would run other products, attention, and norms than rounds of drafts
-    return ROWS if request.exact else MAX_COPY_ROWS
+    as_drafts = pair.dtype == mx.float32 and device.runs_beside_host() and not request.width  # wider: other products and norms
+    return history.block if as_drafts else ROWS if request.exact else MAX_COPY_ROWS
 
 
 class _Reply:
