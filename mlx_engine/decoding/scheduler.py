@@ -62,6 +62,7 @@ class Scheduler:
     def __init__(self, clock: Callable[[], float] = lambda: time.perf_counter()) -> None:
         self._clock = clock
         self._streams: dict[Stream, Callable[[float], None]] = {}
+        self._fronts = 0  # streams that a user waits for
         self._passes = 0  # made so far
         self._passes_at_chunk = -1  # when the latest chunk of a prompt was made
         self._chunks = deque[_Chunk]()  # that wait, in order of arrival
@@ -79,17 +80,15 @@ class Scheduler:
             stream: the stream.
             credit: called with the seconds of each turn of another reply in which a pass over the stream's rows ran.
         """
-        if stream.foreground and not self._has_front:
+        if stream.foreground and not self._fronts:
             self._front.begin()
+        self._fronts += stream.foreground
         self._streams[stream] = credit
 
     def leave(self, stream: Stream) -> None:
         """Make no more passes for a stream in others' turns."""
-        self._streams.pop(stream, None)
-
-    @property
-    def _has_front(self) -> bool:
-        return any(stream.foreground for stream in self._streams)
+        if self._streams.pop(stream, None) is not None:
+            self._fronts -= stream.foreground
 
     @contextmanager
     def prompt(self, urgency: Urgency) -> Iterator[None]:
@@ -130,7 +129,7 @@ class Scheduler:
             return True
         if self._passes == self._passes_at_chunk or min(self._chunks, key=lambda each: each.urgency) is not chunk:
             return False
-        return chunk.urgency == Urgency.FRONT or not self._has_front or self._front.affords_chunk
+        return chunk.urgency == Urgency.FRONT or self._fronts == 0 or self._front.affords_chunk
 
     def interrupt(self) -> None:
         """Don't time the pass in progress, because other work runs, such as an image."""
@@ -152,12 +151,12 @@ class Scheduler:
         self._spend(seconds)
 
     def _spend(self, seconds: float) -> None:
-        if self._has_front:
+        if self._fronts:
             self._front.spend(seconds)
 
     def holds(self, stream: Stream) -> bool:
         """Return whether a stream must wait for a reply that a user waits for."""
-        return not stream.foreground and self._has_front and self._front_is_alone
+        return self._fronts > 0 and not stream.foreground and self._front_is_alone
 
     @property
     def _front_is_alone(self) -> bool:
@@ -185,7 +184,7 @@ class Scheduler:
         ready = [stream, *(other for other in partners if other.unread <= stream.unread)]
         if all(each.can_plan for each in ready):
             share_widths([(each.controller, each.caches.length, each.foreground) for each in ready], target.shared_rows)
-        with self._errors_of(ready):
+        try:
             if not stream.unread:
                 self._read_at = began
                 self._make_pass(ready, target)
@@ -193,6 +192,9 @@ class Scheduler:
                 self._make_pass(ready, target)
             made, load = self._passes > passes, stream.unread_load
             step = stream.read()
+        except Exception as error:
+            self._lose(ready, error)
+            raise
         self._ran(stream, step, seconds := self._clock() - began)
         if load is not None and load is not self._read:  # each pass has one time
             if self._read_at is not None:
@@ -215,12 +217,15 @@ class Scheduler:
         stream.controller.company = ALONE
         began = self._clock()
         queues = alone and not stream.opens
-        with self._errors_of([stream]):
+        try:
             if not stream.unread:
                 run_pass(stream, target)
             if queues:
                 run_pass(stream, target)
             step = stream.read()
+        except Exception as error:
+            self._lose([stream], error)
+            raise
         seconds = self._clock() - began
         if step.streams == 1 and stream.foreground:
             self._front.record_alone(step.width, seconds)
@@ -232,18 +237,17 @@ class Scheduler:
                 run_pass(stream, target)
         return step
 
-    @contextmanager
-    def _errors_of(self, streams: Sequence[Stream]) -> Iterator[None]:
-        """End no stream by an error in a shared pass, which may be another's fault."""
-        try:
-            yield
-        except Exception as error:
-            if len(streams) < 2 and not streams[0].unread_is_shared:
-                raise
-            for each in self._streams:
-                each.lost = each.lost or each in streams or each.unread_is_shared
-            if gpu_faults.find(error) is not None:
-                raise
+    def _lose(self, streams: Sequence[Stream], error: Exception) -> None:
+        """End no stream by an error in a shared pass, which may be another's fault.
+
+        Raises:
+            PassesLost: the streams of the pass must make their passes anew.
+        """
+        if len(streams) < 2 and not streams[0].unread_is_shared:
+            return
+        for each in self._streams:
+            each.lost = each.lost or each in streams or each.unread_is_shared
+        if gpu_faults.find(error) is None:
             log.warning("A shared pass failed. Its replies continue in passes of their own.", exc_info=True)
             raise PassesLost from None  # the error's traceback holds the pass's arrays
 

@@ -462,10 +462,7 @@ class _Reply:
                 if step.sources[0] == "prefill" and self._retried_at is None:
                     self._snapshots.prefilled(self._length - branch.reused, at_s - tally.image_s)
                 self._tokens += step.tokens
-                added = [
-                    replace(part, at_s=at_s) if isinstance(part, Commit) else part
-                    for part in text.add(step.tokens, step.sources, step.logprobs)
-                ]
+                added = list(text.add(step.tokens, step.sources, step.logprobs, at_s))
                 tally.add(step, sum(len(part.tokens) for part in added if isinstance(part, Commit)), at_s)
                 if step.drafted:
                     progress.append(Round(step.width, step.proposer, step.tested, step.accepted, at_s))

@@ -78,6 +78,8 @@ class ChannelParser:
 
     def __init__(self, tokenizer: TokenizerWrapper, markers: ChannelMarkers | None) -> None:
         self._tokenizer, self._markers = tokenizer, markers
+        found = [*(marker for ends in markers.next_section.values() for marker in ends), markers.closing] if markers else []
+        self._first = {marker[0] for marker in found if marker}  # tokens that begin a marker
         self._pending: list[int] = []  # may begin a marker
         self._header: list[int] = []
         self.section: Section = "answer"
@@ -94,8 +96,8 @@ class ChannelParser:
         Returns:
             The tokens that now belong to the current section, and whether the section ended.
         """
-        if self._markers is None:
-            return [token], False
+        if self._markers is None or not (self._pending or token in self._first):
+            return self._section_text([token]), False
         self._pending.append(token)
         if in_call:
             return self.finish(), False

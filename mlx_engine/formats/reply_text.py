@@ -55,6 +55,7 @@ class _Piece:
     """Tokens and text of one channel since the last commit."""
 
     channel: Channel
+    at_s: float | None = None
     text: _Text = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
@@ -66,7 +67,7 @@ class _Piece:
         groups = [(unreadable, list(text)) for unreadable, text in groupby(self.text, key=lambda each: each.unreadable)]
         for unreadable, text in groups or ([(False, [])] if tokens else []):
             runs = tuple((token.source, len(list(same))) for token, same in groupby(text, key=lambda each: each.token))
-            yield Commit(_string(text), self.channel, tokens, sources, runs, logprobs=logprobs, unreadable_call=unreadable)
+            yield Commit(_string(text), self.channel, tokens, sources, runs, self.at_s, logprobs, unreadable)
             tokens, sources, logprobs = (), (), ()
 
 
@@ -138,13 +139,23 @@ class ReplyText:
         self._at_start = not (self._detokenizer.last_segment.strip() or prompt.raw)
 
     def add(
-        self, tokens: Sequence[int], sources: Sequence[Source], logprobs: Sequence[RowLogprobs] = ()
+        self,
+        tokens: Sequence[int],
+        sources: Sequence[Source],
+        logprobs: Sequence[RowLogprobs] = (),
+        at_s: float | None = None,
     ) -> Iterator[Commit | ToolCall]:
         """Yield commits for these tokens, and the tool calls that they complete.
 
         Each commit is within one section. The reply may have ended afterward.
+
+        Args:
+            tokens: the next tokens of the reply.
+            sources: of the tokens.
+            logprobs: of the tokens, or nothing.
+            at_s: the commits' time.
         """
-        piece = _Piece(self.channel)
+        piece = _Piece(self.channel, at_s)
         for token, source, row in zip(tokens, sources, logprobs or repeat(None, len(tokens)), strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
@@ -160,14 +171,14 @@ class ReplyText:
             for part in self._flush(shown) if ended else self._show(shown):
                 if isinstance(part, ToolCall):
                     yield from piece.commits()
-                    piece = _Piece(self.channel)
+                    piece = _Piece(self.channel, at_s)
                     yield part
                 else:
                     piece.text += part
             if ended and not self.ended:
                 yield from piece.commits()
                 self._begin_section()
-                piece = _Piece(self.channel)
+                piece = _Piece(self.channel, at_s)
             if self.ended:  # checked after every token, so that no later token counts
                 break
         yield from piece.commits()
