@@ -249,9 +249,10 @@ class TestAutomaticWidth:
         for reply in range(5):
             ease = LISTS.ease(200, random.Random(seed + reply))
             outcomes = decode(shared, ease, LISTS.later, AutomaticWidth(history), 100, seed + reply, scatter=0.8)[1]
-            plain += sum(outcome.choice.kind == PLAIN_STEP for outcome in outcomes)
-            passes += len(outcomes)
-        assert plain <= 0.1 * passes
+            if any(outcome.accepted for outcome in outcomes[:2]):  # otherwise the text seems to have changed, whatever the times
+                plain += sum(outcome.choice.kind == PLAIN_STEP for outcome in outcomes)
+                passes += len(outcomes)
+        assert plain <= 0.05 * passes
 
     def test_a_table_measured_on_a_busy_machine_is_soon_corrected(self):
         rates = []
