@@ -6,6 +6,7 @@ from typing import Any
 
 from mlx_engine.decoding.scheduler import Scheduler
 
+LEAST_REST_S = 0.2  # rests of short passes are added up, because threads of OpenBLAS spin for a while before they sleep
 _LONGEST_REST_S = 0.5  # after a chunk of a prompt; a new request waits for its end
 
 
@@ -61,7 +62,7 @@ class ReplyClock:
         self._credited = 0.0  # seconds since the latest turn
         self.rested = 0.0
         self._began = self._paused  # the turn
-        self._worked = 0.0  # seconds of the latest turn
+        self._worked = 0.0  # seconds of turns since the latest rest
 
     def __call__(self) -> float:
         return time.perf_counter() - self._submitted - self.waited
@@ -81,7 +82,7 @@ class ReplyClock:
         """End a turn."""
         self.turns.count += 1
         self._count, self._paused = self.turns.count, time.perf_counter()
-        self._worked = self._paused - self._began
+        self._worked += self._paused - self._began
 
     def resume(self) -> None:
         """Begin the next turn."""
@@ -91,14 +92,18 @@ class ReplyClock:
         self._began = time.perf_counter()
 
     def rest(self, cancel: threading.Event) -> None:
-        """Let the computer rest before a turn, in proportion to the latest one.
+        """Let the computer rest before a turn, in proportion to the latest turns.
 
         No pass is in progress then, because none is queued beyond the end of a turn.
         """
         if not self.turns.rest:
+            self._worked = 0.0
             return
-        before = self._began
-        cancel.wait(min(self._worked * self.turns.rest / (1 - self.turns.rest), _LONGEST_REST_S))
+        seconds = self._worked * self.turns.rest / (1 - self.turns.rest)
+        if seconds < LEAST_REST_S:
+            return
+        before, self._worked = self._began, 0.0
+        cancel.wait(min(seconds, _LONGEST_REST_S))
         self._began = time.perf_counter()
         self.rested += self._began - before
 

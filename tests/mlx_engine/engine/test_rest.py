@@ -83,6 +83,7 @@ def test_no_text_depends_on_rests(tiny: Engine, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch, resting(tiny, 0.2):
         if queued:
             patch.setattr(device, "runs_beside_host", lambda: True)
+        patch.setattr(turns, "LEAST_REST_S", 0.0)
         patch.setattr(turns.ReplyClock, "pause", _after(turns.ReplyClock.pause, change))
         found = together(tiny, requests)
     tiny.pair.use_costs(ASSUMED)
@@ -110,6 +111,10 @@ def test_rests_are_in_proportion_to_the_work_and_part_of_the_rates(tiny: Engine,
     assert end.stats.rest_s == worked - PASS_S  # the one after the last token isn't part of the reply
     assert end.stats.prefill_s + end.stats.decode_s == 2 * worked - PASS_S
     assert end.stats.decode_tok_s == (end.stats.tokens - 1) / end.stats.decode_s
+    clock.rests.clear()
+    with resting(tiny, 0.2):  # four passes for one that rests
+        list(tiny.steps(request, clock))
+    assert set(clock.rests) == {PASS_S} and len(clock.rests) == int(worked / PASS_S) // 4
     with resting(tiny, 0.9):
         list(tiny.steps(request, clock))
     assert max(clock.rests) == 0.5  # so that a new message begins soon
@@ -155,7 +160,8 @@ def test_costs_of_passes_contain_no_rests(tiny: Engine, clock: Clock, monkeypatc
     assert seconds and set(seconds) == {PASS_S}
 
 
-def test_comparisons_do_not_rest(tiny: Engine) -> None:
+def test_comparisons_do_not_rest(tiny: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LEAST_REST_S", 0.0)
     with resting(tiny, 0.3):
         *_, result = tiny.run(Compare((tokens(PROMPT, max_tokens=8, ignore_eos=True),)))
         assert isinstance(result, CompareResult)
