@@ -74,6 +74,7 @@ LOCAL_ONLY = {
         "views/compare/test_compare.py::test_files_of_the_prompt_are_shown_with_what_is_not_read_of_them",
     ),
     "this computer isn't measured": ("views/machine/test_this_mac.py",),
+    "a server's replies aren't slowed down by this computer": ("test_reply_speeds.py",),
     "a server's GPU errors and kernels aren't shown here": (
         "test_reply_runner.py::test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_off",
     ),

@@ -40,7 +40,7 @@ def computer(monkeypatch: pytest.MonkeyPatch) -> list[Conditions]:
 def test_the_worst_conditions_of_a_reply_explain_it(begin: Begin, computer: list[Conditions]) -> None:
     gate = threading.Event()
     app = begin(ScriptedEngine([reply_of(50.0, gate), reply_of(50.0)]))
-    computer[:] = [Conditions("serious", on_battery=True, charge=0.5), Conditions("normal", pressure="warning")]
+    computer[:] = [Conditions("normal", pressure="warning"), Conditions("serious", on_battery=True, charge=0.5)]
     looked: list[Conditions] = []
     app.services.conditions.looked.connect(lambda: looked.append(app.services.conditions.now))
     app.send("Hi")
