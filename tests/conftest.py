@@ -27,8 +27,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-# The user's own saved prompts and measurements are neither read nor changed
+# The user's own saved prompts, measurements, and list of connections are neither read nor changed
 os.environ["XDG_CACHE_HOME"] = (caches := tempfile.TemporaryDirectory(prefix="slipstream-")).name
+os.environ["XDG_DATA_HOME"] = str(Path(caches.name, "data"))
 
 # On Linux, MLX compiles functions with a command named g++. clang++ takes the same options.
 if not shutil.which("g++") and (clang := shutil.which("clang++")):

@@ -31,7 +31,7 @@ LEVELS = {
         "targets formats",
         "models",
         "drafters media vision",
-        "hardware kernels",
+        "hardware kernels network",
         "contract",
     ),
     "app": (
@@ -353,6 +353,7 @@ TERMINAL = {
 NO_TERMINAL = {
     "mlx_engine/hardware/child_loop.py": {"sys.stdin", "sys.stdout"},
     "mlx_engine/hardware/child_process.py": {"os.write"},
+    "mlx_engine/network/connection_log.py": {"os.write"},
     "mlx_engine/models/downloads/download_queue.py": {"print", "sys.stdin", "traceback.print_exception"},  # read by the window
     "mlx_engine/cli/arguments.py": {"sys.stdin"},
     "mlx_engine/cli/chat.py": {"sys.stdin"},
@@ -361,8 +362,8 @@ NO_TERMINAL = {
 }
 
 
-def terminal_uses(found: list[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Yield the line and full name of each use of `TERMINAL`, under whatever name it was imported."""
+def uses_of(names: set[str], found: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield the line and full name of each use of `names`, under whatever name they were imported."""
     full = {}
     for node in found:
         if isinstance(node, ast.Import):
@@ -374,7 +375,7 @@ def terminal_uses(found: list[ast.AST]) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             first, *rest = ast.unparse(node).split(".")
             name = ".".join((full.get(first, first), *rest))
-            if name in TERMINAL:
+            if name in names:
                 yield node.lineno, name
 
 
@@ -383,7 +384,7 @@ def test_only_the_console_module_writes_to_the_terminal() -> None:
     wrong = []
     for path in sources("mlx_engine"):
         name = str(path.relative_to(ROOT))
-        for line, used in terminal_uses(nodes(path)):
+        for line, used in uses_of(TERMINAL, nodes(path)):
             if path.name != "console.py" and used not in NO_TERMINAL.get(name, ()):
                 wrong.append(f"{name}:{line} uses {used} instead of a function of console.py")
     assert not wrong
@@ -408,5 +409,67 @@ def test_only_the_console_module_writes_to_the_terminal() -> None:
     ],
 )
 def test_uses_of_the_terminal_are_found_under_any_name(source: str, used: str | None) -> None:
-    found = {name for _, name in terminal_uses(list(ast.walk(ast.parse(source))))}
+    found = {name for _, name in uses_of(TERMINAL, list(ast.walk(ast.parse(source))))}
     assert found == ({used} if used else set())
+
+
+# What makes connections or looks up names without passing `mlx_engine.network`
+NETWORK = {
+    *(f"httpx2.{name}" for name in ("Client", "AsyncClient", "HTTPTransport", "AsyncHTTPTransport", "get", "post", "stream")),
+    *("httpx2.request", "httpx2.put", "httpx2.head", "httpx2.delete", "httpx2.patch", "httpx2.options", "urllib.request.urlopen"),
+    *("socket.socket", "socket.create_connection", "socket.create_server", "socket.fromfd", "socket.getaddrinfo"),
+    *("socket.gethostbyname", "socket.gethostbyname_ex", "socket.gethostbyaddr", "socket.getnameinfo", "socket.getfqdn"),
+    *("asyncio.open_connection", "asyncio.start_server", "anyio.connect_tcp", "anyio.create_tcp_listener", "anyio.getaddrinfo"),
+    *(f"huggingface_hub.{name}" for name in ("HfApi", "hf_hub_download", "snapshot_download", "get_session", "model_info")),
+    *(f"PySide6.QtNetwork.{name}" for name in ("QNetworkAccessManager", "QTcpSocket", "QUdpSocket", "QSslSocket", "QTcpServer")),
+    *("PySide6.QtNetwork.QHostInfo", "PySide6.QtNetwork.QDnsLookup", "mcp.client.sse.sse_client"),
+}
+NETWORK_MODULES = {
+    *("http", "requests", "aiohttp", "httpx", "httpcore2", "ftplib", "smtplib", "xmlrpc", "websockets", "hf_xet", "socks"),
+}
+# Listening sockets. What they accept is recorded; only the local server's may be reachable from other computers
+LISTENING = {
+    "mlx_engine/api_server/listener.py": {"socket.socket", "socket.getaddrinfo"},
+    "mlx_engine/mcp/oauth.py": {"asyncio.start_server"},
+}
+
+
+def annotations(found: list[ast.AST]) -> set[ast.AST]:
+    """Return all parts of annotations."""
+    parts: list[ast.AST | None] = []
+    for node in found:
+        if isinstance(node, ast.AnnAssign | ast.arg):
+            parts.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parts.append(node.returns)
+    return {inner for part in parts if part is not None for inner in ast.walk(part)}
+
+
+@pytest.mark.parametrize("package", ["app", "mlx_engine"])
+def test_only_the_network_package_makes_connections(package: str) -> None:
+    """Anywhere else, a connection wouldn't be listed, and Offline wouldn't refuse it."""
+    wrong = []
+    for path in sources(package):
+        name = str(path.relative_to(ROOT))
+        types = annotations(nodes(path))
+        used = [
+            *uses_of(NETWORK, [node for node in nodes(path) if node not in types]),
+            *((line, one) for line, one in imports(path) if one.split(".")[0] in NETWORK_MODULES),
+        ]
+        if not name.startswith("mlx_engine/network/"):
+            wrong += [f"{name}:{line} uses {one}" for line, one in used if one not in LISTENING.get(name, ())]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("source", "used"),
+    [
+        ("import httpx2\nhttpx2.AsyncClient()", "httpx2.AsyncClient"),
+        ("from httpx2 import Client as C\nC()", "httpx2.Client"),
+        ("import socket as s\ns.create_connection(x)", "socket.create_connection"),
+        ("from PySide6.QtNetwork import QTcpSocket\nQTcpSocket()", "PySide6.QtNetwork.QTcpSocket"),
+        ("import httpx2\nhttpx2.Timeout(1)", None),
+    ],
+)
+def test_uses_of_the_network_are_found_under_any_name(source: str, used: str | None) -> None:
+    assert {name for _, name in uses_of(NETWORK, list(ast.walk(ast.parse(source))))} == ({used} if used else set())

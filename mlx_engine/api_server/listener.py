@@ -15,6 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
+from mlx_engine.network.offline import OfflineRefusal
+from mlx_engine.network.traffic import AcceptedConnection
 
 log = logging.getLogger(__name__)
 
@@ -35,18 +37,31 @@ class TimedConnection(H11Protocol):
     tells the two apart.
     """
 
+    _accepted: AcceptedConnection | None = None
     _is_half_closed = False
     _probe: asyncio.TimerHandle | None = None
     _check: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None  # runs while the client doesn't read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        try:
+            self._accepted = transport = AcceptedConnection(transport, "server")  # type: ignore[assignment]
+        except OfflineRefusal as refusal:
+            transport.abort()
+            log.warning("Refused a program on another computer: %s", refusal)
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
         self._wait_for_headers()
 
+    def data_received(self, data: bytes) -> None:
+        if self._accepted is not None:
+            self._accepted.add(received=len(data))
+        super().data_received(data)
+
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._accepted is not None:
+            self._accepted.end()
         for timer in (self._check, self._stalled, self._probe):
             if timer is not None:
                 timer.cancel()

@@ -22,6 +22,7 @@ from mlx_engine.cli.agents import AGENTS, FOLDER, AgentServer, shell
 from mlx_engine.cli.arguments import KEY_VARIABLE
 from mlx_engine.cli.console import note, progress, say
 from mlx_engine.contract.errors import UserError
+from mlx_engine.network import traffic
 
 _LEAST_CONTEXT = 8192  # tokens; descriptions of tools take most of them
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
@@ -69,7 +70,7 @@ def _asked(url: str, key: str | None) -> AgentServer | None:
     Raises:
         UserError: the server uses a different key, has no model, or its model's context is too short.
     """
-    with httpx2.Client(base_url=url, trust_env=False, timeout=10) as client:
+    with traffic.client("server", base_url=url, trust_env=False, timeout=10) as client:
         try:
             found = client.get("/v1/models", headers={"authorization": f"Bearer {key}"} if key else {})
             if found.status_code == 401 and key is None:

@@ -27,8 +27,11 @@ from mlx_engine.hardware import memory
 from mlx_engine.kernels.support import dtype_name
 from mlx_engine.models.configs.target_config import text_config, with_older_names
 from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.network import hub_session
 from mlx_engine.targets import model_arguments
 from mlx_engine.targets.weights import Weights
+
+hub_session.install()  # models are read from this disk; should a library ask the hub anyway, Offline refuses that
 
 # transformers warns of prompts that exceed the context, which are refused with a message of our own.
 for _library in map(logging.getLogger, ("transformers", "huggingface_hub")):

@@ -21,13 +21,13 @@ from pydantic import TypeAdapter
 from mlx_engine.contract.attached_images import check_image
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.requests import AttachedImage
-from mlx_engine.hardware import local_network
 from mlx_engine.mcp import builtin_tools
 from mlx_engine.mcp.config import ServerConfig, resolved
 from mlx_engine.mcp.oauth import SIGN_IN_S, SignInNeeded, authorization
 from mlx_engine.mcp.server_status import ServerState, ServerStatus, failed, gone
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import Link, kill, stdio, streamable_http
+from mlx_engine.network import local_network, offline
 
 _DELAYS_S = (1, 2, 4, 8, 16)  # before each attempt to reconnect
 _STABLE_S = 60.0  # after which the attempts are counted again
@@ -171,7 +171,7 @@ class McpConnection:
                             state, problem = "failed", EngineText.of("tool_rejected", template, server=self.config.name)
                         return
                 attempt = 0 if time.monotonic() - began > _STABLE_S else attempt
-                if not self._was_ready or attempt == len(_DELAYS_S):
+                if not self._was_ready or attempt == len(_DELAYS_S) or (problem and problem.code in offline.CODES):
                     state = "failed"
                     return
                 self._set("connecting", problem)

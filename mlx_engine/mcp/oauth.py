@@ -21,6 +21,7 @@ from pydantic import AnyUrl, BaseModel
 from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.transports import is_secure
+from mlx_engine.network import traffic
 
 log = logging.getLogger(__name__)
 
@@ -103,16 +104,20 @@ async def authorization(url: str, open_browser: Callable[[str], None] | None) ->
 
     async def answered(reader: StreamReader, writer: StreamWriter) -> None:
         status, text = "404 Not Found", "This isn't a page of Slipstream."
+        made = traffic.AcceptedConnection(writer.transport, "sign_in")
         with suppress(ValueError, IndexError, OSError, TimeoutError):
             async with asyncio.timeout(10):
-                target = urlsplit((await reader.readline()).decode("ascii").split()[1])
+                line = await reader.readline()
+                made.add(received=len(line))
+                target = urlsplit(line.decode("ascii").split()[1])
             values = {name: found[0] for name, found in parse_qs(target.query).items()}
             if target.path == "/callback" and state and values.get("state") == state and not answer.done():
                 answer.set_result(AuthorizationCodeResult(code=values.get("code", ""), state=state, iss=values.get("iss")))
                 status, text = "200 OK", "You can close this window and return to Slipstream."
-            writer.write(_ANSWER.format(status=status, text=text).encode())
+            made.write(_ANSWER.format(status=status, text=text).encode())
             await writer.drain()
         writer.close()
+        made.end()
 
     async def redirect(page: str) -> None:
         nonlocal state

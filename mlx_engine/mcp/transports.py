@@ -33,6 +33,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.hardware.background import in_background
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.processes import kill_all, started_by
+from mlx_engine.network import traffic
 
 Streams = tuple[Any, Any]  # of messages from and to the server, as the SDK's `Transport` yields them
 LARGEST_MESSAGE = 4 << 20  # bytes
@@ -311,9 +312,13 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
 
     The SDK doesn't follow redirects to other hosts.
     """
-    pace = _Pace()
+    pace, loop = _Pace(), asyncio.get_running_loop()
+
+    def refused(refusal: UserError) -> None:
+        loop.call_soon_threadsafe(link.fail, refusal.text)
 
     async def check(request: httpx2.Request) -> None:
+        traffic.use_for("tool" if str(request.url) == config.url else "sign_in")
         if not is_secure(str(request.url), config.url):
             template = "“{url}” must start with https://. Change the address."
             raise link.fail(EngineText.of("tool_url_not_secure", template, url=str(request.url.copy_with(query=None))))
@@ -332,7 +337,7 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
     timeout = httpx2.Timeout(_CONNECT_S, read=None)  # calls have their own limit
     hooks: dict[str, list[Callable[..., Any]]] = {"request": [check], "response": [bound]}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks) as client,
+        traffic.async_client("tool", refused, headers=headers, timeout=timeout, auth=auth, event_hooks=hooks) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
     ):
         yield streams

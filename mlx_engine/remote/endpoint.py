@@ -13,7 +13,7 @@ import httpx2
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Endpoint
-from mlx_engine.hardware import local_network
+from mlx_engine.network import local_network, traffic
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)
@@ -30,7 +30,7 @@ def client_of(endpoint: Endpoint) -> httpx2.AsyncClient:
     """Return an HTTP client for an endpoint.
 
     Raises:
-        UserError: the address or the certificate file can't be used.
+        UserError: the address or the certificate file can't be used, or Offline is on.
     """
     endpoint = checked(endpoint)
     for url in filter(None, (endpoint.url, endpoint.plain_url)):
@@ -45,7 +45,8 @@ def client_of(endpoint: Endpoint) -> httpx2.AsyncClient:
     headers = [*endpoint.headers, *([("Authorization", f"Bearer {endpoint.key}")] if endpoint.key else [])]
     timeout = httpx2.Timeout(endpoint.timeout_s, connect=min(10.0, endpoint.timeout_s))
     limits = httpx2.Limits(max_keepalive_connections=0)  # servers close idle connections just when they are used again
-    return httpx2.AsyncClient(headers=headers, verify=verify, timeout=timeout, limits=limits, trust_env=False)
+    options: dict[str, Any] = {"headers": headers, "verify": verify, "timeout": timeout, "limits": limits}
+    return traffic.async_client("endpoint", **options, trust_env=False)
 
 
 def checked(endpoint: Endpoint) -> Endpoint:

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, unquote
 
 import httpx2
 from huggingface_hub import set_client_factory
-from huggingface_hub.utils._http import hf_request_event_hook
 
+from mlx_engine.network.hub_session import check_hub_use
 from tests.hub.repos import Repo, StoredFile
 
 PIECE = 64 * 1024
@@ -271,8 +271,8 @@ def _listing(name: str, repo: Repo, rest: list[str]) -> httpx2.Response:
 
 
 def _client() -> httpx2.Client:
-    """Like the hub's own client, but without sockets."""
-    hooks = {"request": [hf_request_event_hook]}
+    """Like the client of `hub_session`, but without sockets."""
+    hooks = {"request": [check_hub_use]}
     return httpx2.Client(transport=httpx2.MockTransport(_by_call), event_hooks=hooks, follow_redirects=True, timeout=None)
 
 

@@ -16,17 +16,18 @@ from tests.hub.local_hub import LocalHub
 class ServedHub(LocalHub):
     """Answers requests of other processes, too."""
 
-    def __init__(self, rate: float | None = None, send_buffer: int | None = 64 * 1024) -> None:
+    def __init__(self, rate: float | None = None, send_buffer: int | None = 64 * 1024, host: str = "127.0.0.1") -> None:
         super().__init__(rate)
+        self.host = host
         self.send_buffer = send_buffer  # kept small, so that what was sent and what arrived differ little
         self.servers: list[ThreadingHTTPServer] = []
 
     def __enter__(self) -> "ServedHub":
         for _ in range(2):
-            server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": self}))
+            server = _Server((self.host, 0), type("Handler", (_Handler,), {"hub": self}))
             self.servers.append(server)
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url, self.content_url = (f"http://127.0.0.1:{server.server_address[1]}" for server in self.servers)
+        self.url, self.content_url = (f"http://{self.host}:{server.server_address[1]}" for server in self.servers)
         super().__enter__()
         return self
 

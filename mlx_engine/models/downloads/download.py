@@ -25,6 +25,7 @@ from mlx_engine.models.files.hub_cache import HubCache, space_problem
 from mlx_engine.models.files.loadable import TOKENIZER_FILES
 from mlx_engine.models.files.repo import RepoListing, head_of, is_head
 from mlx_engine.models.library.pair import Pair
+from mlx_engine.network import traffic
 
 _WINDOW = 5.0  # seconds over which the speed is averaged
 _REPORT_EVERY = 0.2  # seconds
@@ -215,7 +216,7 @@ class Download:
 
     def _note_revisions(self, listings: tuple[RepoListing, ...]) -> None:
         for listing in listings:
-            with suppress(UserError):  # the download is complete even if the hub fails now
+            with suppress(UserError), traffic.used_for("download"):  # the download is complete even if the hub fails now
                 if self.hub.listing(listing.repo).commit != listing.commit:
                     template = "A newer revision of {repo} is available. Download the pair again to update."
                     self._note(EngineText.of("newer_revision", template, repo=listing.repo))
@@ -250,7 +251,8 @@ class Download:
         start, wait = time.monotonic(), self.retry.first_wait
         while not self._stop.is_set():
             try:
-                answer = question()
+                with traffic.used_for("download"):
+                    answer = question()
                 self._say(None)
                 return answer
             except Unreachable as error:

@@ -17,14 +17,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from huggingface_hub import constants, errors, get_hf_file_metadata, get_session, get_token, hf_hub_url
+from huggingface_hub import constants, errors, get_hf_file_metadata, get_token, hf_hub_url
 from huggingface_hub.utils import hf_raise_for_status
 from huggingface_hub.utils import logging as hub_logging
 
 from mlx_engine.contract import secrets
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import data_folder, read_json, write_json
-from mlx_engine.hardware import local_network
 from mlx_engine.models.files.checkpoint import LARGEST_CONFIG
 from mlx_engine.models.files.repo import (
     RemoteFile,
@@ -40,6 +39,9 @@ from mlx_engine.models.files.repo import (
     is_wanted,
     whole_model,
 )
+from mlx_engine.network import hub_session, local_network, traffic
+from mlx_engine.network.hub_session import get_session
+from mlx_engine.network.offline import OfflineRefusal
 
 _Answer = TypeVar("_Answer")
 _SERVICE = "Slipstream"  # name in the keychain
@@ -50,6 +52,7 @@ _LARGEST_ANSWER = 32_000_000  # bytes of a listing; published ones have a few MB
 _LONGEST_ANSWER = 60.0  # seconds for a listing or a small file
 _NEEDS_TOKEN = {"repo_gated", "repo_gated_for_account", "repo_not_found_or_private", "token_rejected"}
 
+hub_session.install()
 constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise the client tells the hub which programs are installed
 hub_logging.get_logger().handlers.clear()  # they print to the terminal
 hub_logging.set_verbosity_error()  # otherwise the client prints warnings sent by the hub
@@ -108,6 +111,8 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
     response = error.response if isinstance(error, errors.HfHubHTTPError) else None
     status = response.status_code if response is not None else 0
     match error:
+        case OfflineRefusal():
+            return NoAnswer.of(error.text)
         case errors.OfflineModeIsEnabled():
             return NoAnswer("hub_offline", "HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it, then try again.")
         case errors.GatedRepoError() if has_token:
@@ -240,7 +245,7 @@ class Hub:
             values: dict[str, Any] = {"file": file.path, "repo": listing.repo, "status": error.response.status_code}
             template = "The hub refused the request for {file} in {repo} (status {status}). Try again later."
             raise UserError("file_refused", template, **values) from None
-        except (httpx2.HTTPError, zlib.error) as error:
+        except (httpx2.HTTPError, zlib.error, OfflineRefusal) as error:
             raise explain(error, listing.repo, self.endpoint, bool(self.token)) from None
 
     def locate(self, listing: RepoListing, file: RemoteFile) -> tuple[str, dict[str, str]]:
@@ -264,7 +269,8 @@ class Hub:
         """Return the names of matching repos, most downloaded first."""
         # not the client's list_models, which retries for half a minute and prints each attempt
         address = f"{self.endpoint}/api/models?search={quote(words, safe='')}&limit={limit}&sort=downloads"
-        return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
+        with traffic.used_for("search"):
+            return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
 
     def account(self) -> str:
         return str(self._get_json(f"{self.endpoint}/api/whoami-v2")["name"])
@@ -298,6 +304,8 @@ class Hub:
             raise NoAnswer("malformed_token", "The access token in {source} isn't valid. Correct it or remove it.", source=source)
         try:
             return question()
+        except OfflineRefusal as error:
+            raise NoAnswer.of(error.text) from None
         except UserError:
             raise
         except Exception as error:  # an invalid response can fail anywhere

@@ -12,7 +12,6 @@ from typing import Any
 
 import filelock
 import httpx2
-from huggingface_hub import get_session
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_write
@@ -23,6 +22,8 @@ from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.files.mtp_head import is_intact
 from mlx_engine.models.files.partial import PartialFile, received_so_far
 from mlx_engine.models.files.repo import RemoteFile, RepoListing
+from mlx_engine.network import traffic
+from mlx_engine.network.hub_session import get_session
 
 _EXPIRED = (401, 403, 404, 410)  # status codes of content hosts for an expired link
 _READ = 1 << 20
@@ -173,6 +174,7 @@ class FileTransfer:
 
     # --- Connections --------------------------------------------------------------------------------------------------------------
     def _work(self) -> None:
+        traffic.use_for("download")
         try:
             while (job := self._next_job()) is not None:
                 file, key = job

@@ -20,7 +20,7 @@ from mlx_engine.api_server.responses import ResponseExchange, ResponseFields
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Failed, Finished, PrefillProgress
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.hardware import local_network
+from mlx_engine.network import local_network
 from mlx_engine.remote import endpoint
 from tests.mlx_engine.api_server.serving import Serving, refused, serving
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats

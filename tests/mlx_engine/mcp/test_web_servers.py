@@ -14,11 +14,11 @@ import keyring
 import pytest
 
 from mlx_engine.contract import secrets
-from mlx_engine.hardware import local_network
 from mlx_engine.mcp import connection
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.tool import Tool, ToolResult
 from mlx_engine.mcp.transports import is_secure
+from mlx_engine.network import local_network
 from tests.keychain import keychain
 from tests.mlx_engine.mcp.running_servers import RunningServers, wait_until
 from tests.mlx_engine.mcp.web_servers import SignInServer, WebTools, serving

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import constants, set_client_factory
-from huggingface_hub.utils._http import default_client_factory
 
 from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.network.hub_session import hub_client
 from tests.hub.local_hub import LocalHub
 from tests.hub.server import ServedHub
 from tests.keychain import keychain
@@ -25,10 +25,10 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")  # programs that a test starts
-    set_client_factory(default_client_factory)
+    set_client_factory(hub_client)
     with keychain():
         yield
-    set_client_factory(default_client_factory)
+    set_client_factory(hub_client)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def served_hub() -> Iterator[ServedHub]:
 @pytest.fixture
 def socket_hub(served_hub: ServedHub) -> ServedHub:
     """For proxies, certificates, and how real connections end: this process uses sockets, too."""
-    set_client_factory(default_client_factory)
+    set_client_factory(hub_client)
     return served_hub
 
 

@@ -12,10 +12,10 @@ import pytest
 from huggingface_hub import close_session
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.hardware import local_network
 from mlx_engine.models.downloads.hub import Hub, Unreachable
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
+from mlx_engine.network import local_network
 from tests.hub.repos import target_files
 from tests.hub.server import ServedHub
 from tests.mlx_engine.models.downloads import expect_whole, fetch

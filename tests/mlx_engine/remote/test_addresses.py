@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Endpoint
-from mlx_engine.hardware import local_network
+from mlx_engine.network import local_network
 from mlx_engine.remote.endpoint import address, checked, complete_address, unreachable
 from mlx_engine.remote.trial import try_endpoint
 from tests.mlx_engine.remote.replay import Response, replaying

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import constants, set_client_factory
-from huggingface_hub.utils._http import default_client_factory
 
 from mlx_engine.models.library.catalog import custom_catalog_file
+from mlx_engine.network.hub_session import hub_client
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import ServedHub
@@ -39,7 +39,7 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loca
         entry = {"id": "zebra-1b", "name": "Zebra 1B", "targets": [{"repo": "owner/target", "bits": 8}]}
         custom_catalog_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter"}, "tags": ["coding"]}]))
         yield hub
-        set_client_factory(default_client_factory)
+        set_client_factory(hub_client)
 
 
 @pytest.fixture

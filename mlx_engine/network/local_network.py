@@ -2,11 +2,11 @@
 
 import errno
 import ipaddress
-import socket
 import sys
 from collections.abc import Iterator
 
 from mlx_engine.contract.errors import EngineText
+from mlx_engine.network import offline, traffic
 
 HAS_PERMISSION = sys.platform == "darwin"  # whether the system asks for one
 
@@ -15,9 +15,12 @@ def is_private(host: str) -> bool:
     """Return whether a host is this computer or in a private network.
 
     Looks up names. A name that can't be resolved counts as private: connecting to it fails anyway.
+
+    Raises:
+        OfflineRefusal: Offline is on, and the host isn't this computer.
     """
     try:
-        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+        found = traffic.addresses(host)
     except (OSError, UnicodeError):
         return True
     addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
@@ -31,7 +34,7 @@ def may_be_denied(host: str, error: BaseException) -> bool:
     macOS doesn't say so. It reports “No route to host”, as for a computer that is off.
     """
     unreachable = any(isinstance(cause, OSError) and cause.errno == errno.EHOSTUNREACH for cause in causes(error))
-    return HAS_PERMISSION and unreachable and is_private(host)
+    return HAS_PERMISSION and unreachable and not offline.is_offline() and is_private(host)
 
 
 def denied(host: str) -> EngineText:

@@ -1,0 +1,1 @@
+"""Slipstream's own traffic: its clients, its record, and the Offline switch."""
