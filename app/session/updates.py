@@ -5,23 +5,27 @@ The check runs only if the user asks or has turned it on. Nothing is sent but th
 
 import json
 import logging
+import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
-from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
+from app.session.background_work import Background
 from app.session.preferences import Preferences
 from app.text.language import sentences, tr
+from mlx_engine.contract.errors import UserError
 from mlx_engine.hardware import machine
 
 log = logging.getLogger(__name__)
 
 _HINTED = "hinted_build"  # key in the settings file: the version that gave the hint
+HEADERS = {"User-Agent": "Slipstream", "Accept-Encoding": "identity"}
 STAMP = "release.json"  # in resources; written by the build
-TIMEOUT_MS = 15_000
+TIMEOUT_S = 15.0
 MAX_BYTES = 1 << 20
 
 
@@ -79,6 +83,37 @@ def newer(response: bytes, current: str) -> tuple[str, str] | None:
     return (version, page) if is_newer else None
 
 
+def fetch(address: str) -> bytes:
+    """Return the beginning of a response. The User-Agent is all that is sent.
+
+    Raises:
+        UserError: there is no response, or Offline is on.
+    """
+    import httpx2  # slow to import, like the other one
+
+    from mlx_engine.network import traffic
+
+    def check(request: httpx2.Request) -> None:
+        if request.url.scheme != "https" and address.startswith("https:"):
+            raise httpx2.UnsupportedProtocol("the address leads to one that isn't encrypted")
+
+    body, deadline = bytearray(), time.monotonic() + TIMEOUT_S
+    options: dict[str, Any] = {"timeout": TIMEOUT_S, "follow_redirects": True, "event_hooks": {"request": [check]}}
+    template = "Can't check for updates: {error}."
+    try:
+        with traffic.client("update", **options) as client, client.stream("GET", address, headers=HEADERS) as response:
+            response.raise_for_status()
+            for piece in response.iter_raw():
+                body += piece
+                if len(body) > MAX_BYTES or time.monotonic() > deadline:
+                    break
+    except httpx2.HTTPStatusError as error:
+        raise UserError("update_failed", template, error=f"HTTP {error.response.status_code}") from None
+    except httpx2.HTTPError as error:
+        raise UserError("update_failed", template, error=str(error) or type(error).__name__) from None
+    return bytes(body)
+
+
 class Updates(QObject):
     """The update check, and the hint at a build that suits this Mac better.
 
@@ -91,7 +126,7 @@ class Updates(QObject):
         super().__init__(parent)
         self.release = release
         self._preferences = preferences
-        self._network: QNetworkAccessManager | None = None
+        self._background = Background(self, threads=1)
         self._asked = False  # by the user
 
     def start(self) -> None:
@@ -120,24 +155,12 @@ class Updates(QObject):
         if not self.release.has_updates:
             return
         self._asked = asked
-        if self._network is None:
-            self._network = QNetworkAccessManager(self)
-        request = QNetworkRequest(QUrl(self.release.address))
-        request.setHeader(QNetworkRequest.KnownHeaders.UserAgentHeader, "Slipstream")
-        request.setTransferTimeout(TIMEOUT_MS)
-        self._network.get(request).finished.connect(self._finish)
+        address = self.release.address
+        self._background.run(lambda: fetch(address), self._show, self._report)
 
-    @Slot()
-    def _finish(self) -> None:
-        reply = self.sender()
-        if not isinstance(reply, QNetworkReply):
-            return
-        reply.deleteLater()
-        if reply.error() != QNetworkReply.NetworkError.NoError:
-            self._report(tr("Can't check for updates: {error}.", error=reply.errorString()))
-            return
+    def _show(self, response: bytes) -> None:
         try:
-            found = newer(bytes(reply.read(MAX_BYTES).data()), self.release.version)
+            found = newer(response, self.release.version)
         except ValueError as error:
             log.warning("Unexpected response about updates: %s", error)
             self._report(tr("Can't check for updates: unexpected response from the server."))

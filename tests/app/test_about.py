@@ -163,7 +163,7 @@ def test_only_manual_checks_report_errors_and_no_news(
     preferences.check_for_updates = True
     heard: list[str] = []
     one.notified.connect(heard.append)
-    before = len(server.asked)  # Qt asks again where a connection was closed under it
+    before = len(server.asked)
     one.start()
     qtbot.waitUntil(lambda: len(server.asked) > before, timeout=PATIENCE_MS)
     qtbot.wait(50)
