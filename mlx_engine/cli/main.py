@@ -18,6 +18,7 @@ from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.visible import visible
 from mlx_engine.engine.host import EngineHost
+from mlx_engine.network import offline
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name: str, words: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        added.add_argument("--offline", action="store_true", help=f"connect to no other computer; the same as {offline.VARIABLE}=1")
         added.set_defaults(parser=added)
         return added
 
@@ -131,6 +133,8 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     at = words.index("--") if words[:1] == ["launch"] and "--" in words else len(words)
     args = parser().parse_args(words[:at])
     args.agent_arguments = words[at + 1 :]
+    if args.offline:
+        os.environ[offline.VARIABLE] = "1"  # for child processes, too
     if args.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
         needs_drafter = args.command in ("compare", "bench", "calibrate") and not getattr(args, "drafters", None)
         arguments.check_pair(args.parser, args, needs_drafter or (args.command == "tune" and not args.new))
