@@ -12,14 +12,16 @@ from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
 from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
-from app.text.language import LANGUAGES, tr
+from app.text.language import LANGUAGES, tr, translated
 from mlx_engine.api_server import PORT
+from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.tool_turn import MOST_STEPS
+from mlx_engine.network import offline
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
 _TOOL_STEPS = ("5", "10", "25", "50", "100")
-Pane = Literal["general", "appearance", "models", "chats", "tools", "privacy", "advanced"]
+Pane = Literal["general", "appearance", "models", "chats", "tools", "privacy", "network", "advanced"]
 
 
 class Setting(Generic[T]):
@@ -55,6 +57,10 @@ class Setting(Generic[T]):
         preferences.file.setValue(self.key, value)
         preferences.apply()
 
+    def reset(self, preferences: Preferences) -> None:
+        """Restore the default, without applying it."""
+        preferences.file.remove(self.key)
+
     @overload
     def __get__(self, preferences: None, owner: type) -> Setting[T]: ...
 
@@ -66,6 +72,24 @@ class Setting(Generic[T]):
 
     def __set__(self, preferences: Preferences, value: T) -> None:
         self.write(preferences, value)
+
+
+class OfflineSwitch(Setting[bool]):
+    """The Offline switch, which isn't in the settings file: all processes follow it."""
+
+    def read(self, preferences: Preferences) -> bool:
+        return offline.is_offline()
+
+    def write(self, preferences: Preferences, value: bool) -> None:
+        try:
+            offline.set_offline(value)
+        except UserError as error:
+            preferences.failed.emit(translated(error.text))
+        preferences.apply()
+
+    def reset(self, preferences: Preferences) -> None:
+        if self.read(preferences):
+            self.write(preferences, self.default)
 
 
 class Look(Protocol):
@@ -159,6 +183,16 @@ class Preferences(QObject):
         pane="general",
     )
     server_port = Setting("server_port", PORT, lambda: tr("Port"), allowed=range(65536), pane=None)
+    offline = OfflineSwitch(
+        "offline",
+        False,
+        lambda: tr("Offline"),
+        help=lambda: tr(
+            "Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that "
+            "you add as tools, coding agents, and your browser aren't covered."
+        ),
+        pane="privacy",
+    )
     check_for_updates = Setting(
         "look_for_versions",
         False,
@@ -197,6 +231,7 @@ class Preferences(QObject):
     )
 
     changed = Signal()
+    failed = Signal(str)  # why a setting can't be saved
     restart_requested = Signal()
 
     def __init__(self, look: Look, file: QSettings, parent: QObject | None = None) -> None:
@@ -217,8 +252,9 @@ class Preferences(QObject):
 
     def reset(self) -> None:
         """Reset all settings to their defaults."""
-        for key in ("new_chats", *(setting.key for setting in SETTINGS)):
-            self.file.remove(key)
+        self.file.remove("new_chats")
+        for setting in SETTINGS:
+            setting.reset(self)
         self.apply()
 
     def apply(self) -> None:

@@ -18,6 +18,7 @@ from app.session.commands import Commands
 from app.session.compare_run import CompareRunner, ComparisonHistory
 from app.session.comparer import Comparer
 from app.session.conditions_watch import ConditionsWatch
+from app.session.connection_history import ConnectionHistory
 from app.session.context_meter import ContextMeter
 from app.session.drafts import Drafts
 from app.session.engine_adapter import EngineAdapter
@@ -92,6 +93,7 @@ class Services(QObject):
         self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
+        self.connections = ConnectionHistory(self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, activity, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)
@@ -113,7 +115,8 @@ class Services(QObject):
         library.removed.connect(self.saved_prompts.forget)
         library.became_private.connect(self.saved_prompts.forget)
         library.loaded.connect(lambda: self.saved_prompts.keep_only(library.cached_chats))
-        self.server.failed.connect(notices.post)
+        for failed in (self.server.failed, self.preferences.failed):
+            failed.connect(notices.post)
         self.tools.unreadable.connect(self._show_unreadable)
         self.picker.endpoints.own_server = lambda: self.server.url
         self.updates.notified.connect(lambda text: notices.post(Notice(text, stays=True)))
@@ -207,6 +210,7 @@ class Services(QObject):
         self.picker.close()
         self.conditions.close()
         self.tuning.close()
+        self.connections.close()
         self.save_chats()
         self.engine.close()
         self.tools.close()

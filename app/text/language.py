@@ -28,6 +28,9 @@ WINDOW_TEXTS = {
     "invalid_endpoint": "“{endpoint}” isn't a valid hub address. Correct it in Settings ▸ Models.",
     "no_keychain": "Can't store the token: this system has no keychain ({reason}).",
     "not_in_catalog": "“{id}” isn't in the catalog (similar: {similar}). Choose another pair.",
+    "offline_command": (
+        "Slipstream was started with {variable}, so “{host}” can't be reached. Quit Slipstream, then open it normally."
+    ),
     "proxy_refused": "The proxy refused the connection to {endpoint} ({reason}). Check the proxy in the system's network settings.",
     "repo_gated": "{repo} is gated. Accept its conditions at {page}, then enter your access token in Settings ▸ Models.",
     "repo_not_found_or_private": (

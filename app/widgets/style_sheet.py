@@ -64,6 +64,13 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QListWidget[look="history"]::item {{ padding: 6px 8px; border-radius: 6px; color: {c.text}; }}
     QListWidget[look="history"]::item:hover {{ background: {c.hover}; }}
     QListWidget[look="history"]::item:selected {{ background: {c.chosen}; color: {c.text}; }}
+    QTableView[look="records"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; color: {c.text};
+        selection-background-color: {c.chosen}; selection-color: {c.text}; outline: 0; }}
+    QTableView[look="records"]:focus {{ border-color: {c.accent}; }}
+    QTableView[look="records"]::item {{ padding: 0 8px; }}
+    QTableView[look="records"] QHeaderView {{ background: transparent; border: none; }}
+    QTableView[look="records"] QHeaderView::section {{ background: transparent; color: {c.secondary}; border: none;
+        border-bottom: 1px solid {c.line}; padding: 4px 8px; font-size: {small}px; }}
     QFrame[look="popover"] {{ background: {c.raised}; border: 1px solid {c.line}; }}
     QDialog[look="palette"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 12px; }}
     QDialog[look="palette"] QListView {{ background: transparent; border: none; outline: 0; }}

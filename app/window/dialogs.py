@@ -23,6 +23,7 @@ from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import ServerDialog
 from app.views.settings.chat_files_row import ChatFilesRow
+from app.views.settings.network_pane import NetworkPane
 from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
@@ -105,6 +106,7 @@ class Dialogs(QObject):
             "chats": lambda form: self._new_chat_settings(),
             "tools": lambda form: ToolsPane(self._theme, self._services.tools),
             "privacy": self._privacy,
+            "network": lambda form: self._network(),
             "advanced": self._advanced,
         }
         dialog = self._show(SettingsDialog, self._services.preferences, parts, hidden=hidden)
@@ -139,6 +141,11 @@ class Dialogs(QObject):
         more = button(tr("Learn More"), tr("Learn more about privacy"), "bordered", lambda: self.show_help("privacy"))
         column(line(), small_label(self._theme, text, wrap=True), row(more, None), spacing=12, parent=page)
         return page
+
+    def _network(self) -> QWidget:
+        services = self._services
+        programs = [config.name for config in services.tools.configs if config.command and config.enabled]
+        return NetworkPane(self._theme, services.connections, programs)
 
     def _advanced(self, form: Form) -> None:
         logs = button(tr("Show Logs"), look="bordered", clicked=self.show_logs)

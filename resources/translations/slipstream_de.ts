@@ -394,6 +394,66 @@
             <translation>Laden Sie zum Vergleichen zuerst ein Paar.</translation>
         </message>
         <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Connected servers</source>
+            <translation>Verbundene Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Local server</source>
+            <translation>Lokaler Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model details</source>
+            <translation>Angaben zu Modellen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model downloads</source>
+            <translation>Modell-Downloads</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model search</source>
+            <translation>Modellsuche</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Sign-in</source>
+            <translation>Anmeldung</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Tool servers</source>
+            <translation>Werkzeugserver</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Update check</source>
+            <translation>Suche nach Updates</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>ended by Offline</source>
+            <translation>durch „Offline“ beendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>failed</source>
+            <translation>fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>open</source>
+            <translation>offen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>refused by Offline</source>
+            <translation>durch „Offline“ abgelehnt</translation>
+        </message>
+        <message>
             <location filename="../../app/session/context_use.py" />
             <source>The message with its files doesn't fit: {tokens}, {left} left</source>
             <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
@@ -865,6 +925,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Offline</source>
+            <translation>Offline</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>Andere Programme auf diesem Computer können dann das geladene Modell nutzen.</translation>
         </message>
@@ -912,6 +977,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Show token sources</source>
             <translation>Token-Herkunft anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
+            <translation>Slipstream verbindet sich mit keinem anderen Computer. Laufendes endet sofort; Downloads lassen sich fortsetzen. Programme, die Sie als Werkzeuge hinzufügen, Coding-Agenten und Ihr Browser sind nicht betroffen.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1147,11 +1217,6 @@
             <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>Nach Updates kann nicht gesucht werden: unerwartete Antwort des Servers.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/updates.py" />
-            <source>Can't check for updates: {error}.</source>
-            <translation>Nach Updates kann nicht gesucht werden: {error}.</translation>
         </message>
         <message>
             <location filename="../../app/session/updates.py" />
@@ -4584,6 +4649,111 @@
             <translation>{files} in Ihren Chats, {size}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>1 connection</source>
+            <translation>1 Verbindung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>All Purposes</source>
+            <translation>Alle Zwecke</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Clear…</source>
+            <translation>Löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Connection</source>
+            <translation>Verbindung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Connections</source>
+            <translation>Verbindungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Data</source>
+            <translation>Daten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Delete the List of Connections?</source>
+            <translation>Liste der Verbindungen löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Delete the list of connections</source>
+            <translation>Liste der Verbindungen löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Every connection that Slipstream makes, and that programs make to its server. The list stays on this computer.</source>
+            <translation>Jede Verbindung, die Slipstream herstellt und die Programme zu seinem Server herstellen. Die Liste bleibt auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Filter by host</source>
+            <translation>Nach Host filtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>No connections yet</source>
+            <translation>Noch keine Verbindungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>No matching connections</source>
+            <translation>Keine passenden Verbindungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Not listed: connections of your browser and of coding agents.</source>
+            <translation>Nicht aufgeführt: Verbindungen Ihres Browsers und von Coding-Agenten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Not listed: connections of your browser, of coding agents, and of these programs: {names}.</source>
+            <translation>Nicht aufgeführt: Verbindungen Ihres Browsers, von Coding-Agenten und von diesen Programmen: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Purpose</source>
+            <translation>Zweck</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>The list of connections will be deleted. Connections that are open will be listed again when they end.</source>
+            <translation>Die Liste der Verbindungen wird gelöscht. Offene Verbindungen werden wieder aufgeführt, wenn sie enden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>When</source>
+            <translation>Zeitpunkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{connections}: {data}</source>
+            <translation>{connections}: {data}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{count} connections</source>
+            <translation>{count} Verbindungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{host} (proxy)</source>
+            <translation>{host} (Proxy)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{sent} sent, {received} received</source>
+            <translation>{sent} gesendet, {received} empfangen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose Folder…</source>
             <translation>Ordner auswählen …</translation>
@@ -4662,6 +4832,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>General</source>
             <translation>Allgemein</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Network</source>
+            <translation>Netzwerk</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -6680,6 +6855,12 @@
             <translation>Ein anderes Paar wird gerade geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
+            <location filename="../../app/session/updates.py" />
+            <source>update_failed</source>
+            <extracomment>Can't check for updates: {error}.</extracomment>
+            <translation>Nach Updates kann nicht gesucht werden: {error}.</translation>
+        </message>
+        <message>
             <location filename="../../app/storage/attached_files.py" />
             <source>attachment_empty</source>
             <extracomment>“{name}” is empty.</extracomment>
@@ -7620,12 +7801,6 @@
             <source>gpu_too_slow</source>
             <extracomment>macOS stopped the GPU's work because it took too long</extracomment>
             <translation>macOS hat die Arbeit der GPU abgebrochen, weil sie zu lange dauerte</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/hardware/local_network.py" />
-            <source>remote_local_network</source>
-            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
-            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
@@ -8886,6 +9061,24 @@
             <source>speed_timed</source>
             <extracomment>{reason} The time of a round was measured on this machine.</extracomment>
             <translation>{reason} Die Zeit einer Runde wurde auf diesem Computer gemessen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/local_network.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>„{host}“ ist nicht erreichbar. Prüfen Sie, ob der Server eingeschaltet ist, und erlauben Sie Slipstream den Zugriff unter Systemeinstellungen ▸ Datenschutz &amp; Sicherheit ▸ Lokales Netzwerk.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/offline.py" />
+            <source>offline</source>
+            <extracomment>Offline is on, so “{host}” can't be reached. Turn it off in Settings ▸ Privacy, then try again.</extracomment>
+            <translation>„Offline“ ist eingeschaltet, daher ist „{host}“ nicht erreichbar. Schalten Sie es unter Einstellungen ▸ Datenschutz aus, und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/offline.py" />
+            <source>offline_command</source>
+            <extracomment>Slipstream was started with {variable}, so “{host}” can't be reached. Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream wurde mit {variable} gestartet, daher ist „{host}“ nicht erreichbar. Beenden Sie Slipstream, und öffnen Sie es normal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

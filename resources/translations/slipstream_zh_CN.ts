@@ -394,6 +394,66 @@
             <translation>请先载入模型对，然后再比较。</translation>
         </message>
         <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Connected servers</source>
+            <translation>已连接的服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Local server</source>
+            <translation>本地服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model details</source>
+            <translation>模型信息</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model downloads</source>
+            <translation>模型下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Model search</source>
+            <translation>模型搜索</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Sign-in</source>
+            <translation>登录</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Tool servers</source>
+            <translation>工具服务器</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>Update check</source>
+            <translation>检查更新</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>ended by Offline</source>
+            <translation>被“离线”结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>failed</source>
+            <translation>失败</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>open</source>
+            <translation>打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
+            <source>refused by Offline</source>
+            <translation>被“离线”拒绝</translation>
+        </message>
+        <message>
             <location filename="../../app/session/context_use.py" />
             <source>The message with its files doesn't fit: {tokens}, {left} left</source>
             <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
@@ -865,6 +925,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Offline</source>
+            <translation>离线</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Other programs on this computer can then use the loaded model.</source>
             <translation>之后，这台电脑上的其他程序可以使用已载入的模型。</translation>
         </message>
@@ -912,6 +977,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Show token sources</source>
             <translation>显示词元来源</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
+            <translation>Slipstream 不会连接任何其他电脑。正在进行的传输会立即结束，下载可以继续。作为工具添加的程序、编程智能体和浏览器不受影响。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1147,11 +1217,6 @@
             <location filename="../../app/session/updates.py" />
             <source>Can't check for updates: unexpected response from the server.</source>
             <translation>无法检查更新：服务器返回了意外的应答。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/updates.py" />
-            <source>Can't check for updates: {error}.</source>
-            <translation>无法检查更新：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/session/updates.py" />
@@ -4584,6 +4649,111 @@
             <translation>聊天中有 {files}，{size}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>1 connection</source>
+            <translation>1 个连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>All Purposes</source>
+            <translation>所有用途</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Clear…</source>
+            <translation>清除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Connection</source>
+            <translation>连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Connections</source>
+            <translation>连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Data</source>
+            <translation>数据</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Delete the List of Connections?</source>
+            <translation>删除连接列表？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Delete the list of connections</source>
+            <translation>删除连接列表</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Every connection that Slipstream makes, and that programs make to its server. The list stays on this computer.</source>
+            <translation>Slipstream 建立的每个连接，以及程序与其服务器建立的每个连接。此列表只留在这台电脑上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Filter by host</source>
+            <translation>按主机筛选</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>No connections yet</source>
+            <translation>还没有连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>No matching connections</source>
+            <translation>没有匹配的连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Not listed: connections of your browser and of coding agents.</source>
+            <translation>未列出：浏览器和编程智能体的连接。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Not listed: connections of your browser, of coding agents, and of these programs: {names}.</source>
+            <translation>未列出：浏览器、编程智能体以及以下程序的连接：{names}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>Purpose</source>
+            <translation>用途</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>The list of connections will be deleted. Connections that are open will be listed again when they end.</source>
+            <translation>连接列表将被删除。仍打开的连接会在结束时再次列出。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>When</source>
+            <translation>时间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{connections}: {data}</source>
+            <translation>{connections}：{data}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{count} connections</source>
+            <translation>{count} 个连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{host} (proxy)</source>
+            <translation>{host}（代理服务器）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/network_pane.py" />
+            <source>{sent} sent, {received} received</source>
+            <translation>已发送 {sent}，已接收 {received}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/saved_prompt_rows.py" />
             <source>Choose Folder…</source>
             <translation>选取文件夹…</translation>
@@ -4662,6 +4832,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>General</source>
             <translation>通用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Network</source>
+            <translation>网络</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -6680,6 +6855,12 @@
             <translation>正在载入另一个模型对。请稍后重试。</translation>
         </message>
         <message>
+            <location filename="../../app/session/updates.py" />
+            <source>update_failed</source>
+            <extracomment>Can't check for updates: {error}.</extracomment>
+            <translation>无法检查更新：{error}。</translation>
+        </message>
+        <message>
             <location filename="../../app/storage/attached_files.py" />
             <source>attachment_empty</source>
             <extracomment>“{name}” is empty.</extracomment>
@@ -7620,12 +7801,6 @@
             <source>gpu_too_slow</source>
             <extracomment>macOS stopped the GPU's work because it took too long</extracomment>
             <translation>macOS 因耗时过长而中止了 GPU 的任务</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/hardware/local_network.py" />
-            <source>remote_local_network</source>
-            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
-            <translation>无法连接到“{host}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/drafter_files.py" />
@@ -8886,6 +9061,24 @@
             <source>speed_timed</source>
             <extracomment>{reason} The time of a round was measured on this machine.</extracomment>
             <translation>{reason}每轮用时已在这台电脑上测得。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/local_network.py" />
+            <source>remote_local_network</source>
+            <extracomment>“{host}” can't be reached. Make sure that it is on, and allow Slipstream in System Settings ▸ Privacy &amp; Security ▸ Local Network.</extracomment>
+            <translation>无法连接到“{host}”。请确认服务器已开机，并在系统设置 ▸ 隐私与安全性 ▸ 本地网络中允许 Slipstream 访问。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/offline.py" />
+            <source>offline</source>
+            <extracomment>Offline is on, so “{host}” can't be reached. Turn it off in Settings ▸ Privacy, then try again.</extracomment>
+            <translation>“离线”已打开，因此无法连接“{host}”。请在“设置 ▸ 隐私”中关闭它，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/network/offline.py" />
+            <source>offline_command</source>
+            <extracomment>Slipstream was started with {variable}, so “{host}” can't be reached. Quit Slipstream, then open it normally.</extracomment>
+            <translation>Slipstream 以 {variable} 启动，因此无法连接“{host}”。请退出 Slipstream，然后正常打开。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />

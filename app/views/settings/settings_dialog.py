@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QStackedWi
 from app.session.preferences import SETTINGS, Pane, Preferences, Setting
 from app.text.language import tr
 from app.widgets.controls import Label, button
-from app.widgets.layout import Form, PageList, ScrollingPage, column, line, row
+from app.widgets.layout import Form, Item, PageList, ScrollingPage, column, line, row
 from app.widgets.theme import Theme, set_look
 
 DEFAULT_SIZE = QSize(680, 480)
@@ -20,6 +20,7 @@ PANE_ICONS: dict[Pane, str] = {
     "chats": "new",
     "tools": "tools",
     "privacy": "lock",
+    "network": "server",
     "advanced": "more",
 }
 
@@ -32,6 +33,7 @@ def pane_names() -> dict[Pane, str]:
         "chats": tr("New Chats"),
         "tools": tr("Tools"),
         "privacy": tr("Privacy"),
+        "network": tr("Network"),
         "advanced": tr("Advanced"),
     }
 
@@ -84,8 +86,12 @@ class SettingsDialog(QDialog):
         below: list[QWidget] = []
         if part is not None and (made := part(form)) is not None:
             below = [self.parts.setdefault(pane, made)]
-        parts = [*([form] if form.count() else []), *below]
-        column(*(reversed(parts) if pane == "tools" else parts), None, spacing=18, margins=(20, 20, 20, 20), parent=page)
+        parts: list[Item] = [*([form] if form.count() else []), *below]
+        if pane == "tools":
+            parts.reverse()
+        if pane != "network":  # its table takes the space
+            parts.append(None)
+        column(*parts, spacing=18, margins=(20, 20, 20, 20), parent=page)
         return page
 
     def _add_row(self, form: Form, setting: Setting) -> None:

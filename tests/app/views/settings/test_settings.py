@@ -45,7 +45,8 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> QSettings:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QSettings:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where Offline is kept
     return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
 
 
@@ -199,9 +200,9 @@ def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> No
     assert not dialog.isModal()
     app.services.preferences.text_size = TEXT_SIZES[-1]
     dialog.resize(700, 500)
-    assert dialog.list.count() == len(pane_names()) == 7
+    assert dialog.list.count() == len(pane_names()) == 8
     stack = dialog.findChild(QStackedWidget)
-    for number in range(7):
+    for number in range(8):
         area = stack.currentWidget()
         assert isinstance(area, QScrollArea) and stack.currentIndex() == number
         app.until(lambda area=area: area.widget().minimumSizeHint().width() <= area.viewport().width())
