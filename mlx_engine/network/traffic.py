@@ -286,7 +286,10 @@ class _AsyncBackend(_Backend):
 
 
 class _OpenedConnection(Traffic):
-    """What httpx2 reads and writes. `inner` is its own stream, which changes when TLS starts."""
+    """What httpx2 reads and writes.
+
+    `inner` is its own stream, which changes when TLS starts.
+    """
 
     inner: Any = None
 
