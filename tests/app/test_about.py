@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -178,7 +179,8 @@ def test_the_menu_has_the_update_check_if_there_is_an_address(preferences: Prefe
         one.start()
         one.check()
         preferences.check_for_updates = False
-    check, at_launch = (command for command in setting_commands(preferences, one) if "update" in command.plain_text.lower())
+    commands = setting_commands(preferences, one, Mock())
+    check, at_launch = (command for command in commands if "update" in command.plain_text.lower())
     assert check.visible == at_launch.visible == one.release.has_updates == bool(address)
     assert at_launch.checked is not None and not at_launch.checked()
     at_launch.act()
