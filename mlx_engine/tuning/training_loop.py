@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import mlx.core as mx
@@ -107,6 +108,23 @@ def draw_replies(
     return batches(drawn, plan.anchors, block, ends, draw)
 
 
+_Slopes = Callable[[Trained, Any], tuple[mx.array, Trained]]
+"""Returns the loss of a batch and its gradient."""
+
+
+def _fused(slopes: _Slopes) -> _Slopes:
+    """Compile a loss and its gradient together.
+
+    MLX ignores a compiled function inside a gradient.
+    """
+
+    @mx.compile
+    def run(trained: Trained, arrays: dict[str, mx.array]) -> tuple[mx.array, Trained]:
+        return slopes(trained, SimpleNamespace(**arrays))
+
+    return lambda trained, part: run(trained, dict(vars(part)))
+
+
 class Trainer:
     """Trains LoRA weights, or all weights of a model.
 
@@ -115,10 +133,16 @@ class Trainer:
         plan: how to train.
         trained: the first weights.
         file: where to save the state every `SAVE_EVERY` steps; a saved state is continued.
+        compiled: whether to fuse the operations of the loss, which pays if the batches have few shapes.
     """
 
-    def __init__(self, loss: Callable[[Trained, Any], mx.array], plan: TrainingPlan, trained: Trained, file: Path) -> None:
-        self._loss, self._plan, self._file = loss, plan, file
+    def __init__(
+        self, loss: Callable[[Trained, Any], mx.array], plan: TrainingPlan, trained: Trained, file: Path, compiled: bool = False
+    ) -> None:
+        self._slopes: _Slopes = mx.value_and_grad(loss)
+        if compiled:
+            self._slopes = _fused(self._slopes)
+        self._plan, self._file = plan, file
         self.trained, self.step = trained, 0
         adam = optimizers.AdamW(plan.rate, betas=[0.9, 0.95], weight_decay=0.0)
         muon = optimizers.Muon(plan.muon, momentum=0.95, weight_decay=0.0)  # MLX adds the decay to the gradient
@@ -156,7 +180,7 @@ class Trainer:
         sizes = [cast(float, part.weights.sum().item()) for part in parts]
         total = sum(sizes) or 1.0  # no token counts
         for part, size in zip(parts, sizes, strict=True):
-            some, slopes = mx.value_and_grad(self._loss)(self.trained, part)
+            some, slopes = self._slopes(self.trained, part)
             gradient = {name: array + slopes[name] * (size / total) for name, array in gradient.items()}
             mx.eval(gradient, some)
             loss += cast(float, some.item()) * size / total

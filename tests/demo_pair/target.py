@@ -9,11 +9,12 @@ from pathlib import Path
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
-from mlx.utils import tree_flatten, tree_unflatten
+from mlx.utils import tree_flatten
 from mlx_lm.models.qwen3 import Model, ModelArgs
 
 from mlx_engine.drafters.parts.tensors import save_tensors
 from mlx_engine.tuning.training_loop import Trainer, TrainingPlan
+from tests.demo_pair.forward import logits
 from tests.demo_pair.text import Row
 from tests.demo_pair.tokenizer import END, MAX_POSITIONS, VOCAB
 
@@ -60,15 +61,10 @@ def first_weights(seed: int) -> dict[str, mx.array]:
     return weights
 
 
-def loss_of(model: Model) -> Callable[[dict[str, mx.array], TextBatch], mx.array]:
-    """Return the cross-entropy of replies as a function of the model's weights."""
-
-    def loss(trained: dict[str, mx.array], batch: TextBatch) -> mx.array:
-        model.update(tree_unflatten([*trained.items()]))
-        losses = nn.losses.cross_entropy(model(batch.ids[:, :-1]), batch.ids[:, 1:])
-        return (losses * batch.weights).sum() / mx.maximum(batch.weights.sum(), 1e-9)
-
-    return loss
+def loss(trained: dict[str, mx.array], batch: TextBatch) -> mx.array:
+    """Return the cross-entropy of the replies."""
+    losses = nn.losses.cross_entropy(logits(CONFIG, trained, batch.ids[:, :-1]), batch.ids[:, 1:])
+    return (losses * batch.weights).sum() / mx.maximum(batch.weights.sum(), 1e-9)
 
 
 def draw(row: Row, tools: Row, step: int, generator: np.random.Generator) -> list[TextBatch]:
@@ -94,10 +90,9 @@ def train(
         log: called with each step and its loss.
     """
     state, first = folder / "state.safetensors", weights or first_weights(plan.seed)
-    model = Model(ModelArgs.from_dict(CONFIG))
-    trainer = Trainer(loss_of(model), plan, {name: weight.astype(mx.float32) for name, weight in first.items()}, state)
-    for loss in trainer.run(lambda step, generator: draw(row, tools, step, generator)):
-        log(f"target: step {trainer.step} of {plan.steps}, loss {loss:.4f}")
+    trainer = Trainer(loss, plan, {name: weight.astype(mx.float32) for name, weight in first.items()}, state, compiled=True)
+    for mean in trainer.run(lambda step, generator: draw(row, tools, step, generator)):
+        log(f"target: step {trainer.step} of {plan.steps}, loss {mean:.4f}")
     (folder / "config.json").write_text(json.dumps(CONFIG, indent=1) + "\n")
     generation = {"eos_token_id": [END], "pad_token_id": 0, "do_sample": False}
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=1) + "\n")
