@@ -1,6 +1,8 @@
 """`python -m tests.demo_pair OUT_DIR`: train tokenizer, target and drafter."""
 
 import argparse
+import hashlib
+import json
 import shutil
 import time
 from dataclasses import replace
@@ -20,6 +22,29 @@ WARM_PEAK = 0.7  # of the full rate: trained weights need less
 FULL = TrainingPlan(steps=0, rate=3e-3, muon=0.02, seed=1)
 
 
+class Record:
+    """What a run was asked for, and its time over all interruptions, in a file next to the weights."""
+
+    def __init__(self, file: Path, asked: argparse.Namespace) -> None:
+        self._file, self._began = file, time.monotonic()
+        told = {name: str(value) if isinstance(value, Path) else value for name, value in vars(asked).items() if name != "out"}
+        if asked.warm_start is not None:
+            weights = (asked.warm_start / "target" / "model.safetensors").read_bytes()
+            told["warm_start_sha256"] = hashlib.sha256(weights).hexdigest()
+        self._before = json.loads(file.read_text())["seconds"] if file.exists() else 0.0
+        self._told = told
+        self._write()
+
+    def log(self, line: str) -> None:
+        """Print a line with the time since the start of this process, and save the time of all."""
+        print(f"[{time.monotonic() - self._began:6.0f} s] {line}", flush=True)
+        self._write()
+
+    def _write(self) -> None:
+        seconds = round(self._before + time.monotonic() - self._began)
+        self._file.write_text(json.dumps(self._told | {"seconds": seconds}, indent=1) + "\n")
+
+
 def main() -> None:
     """Train the pair into OUT_DIR/target and OUT_DIR/drafter, or continue a run that was killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.demo_pair", description=main.__doc__)
@@ -37,10 +62,9 @@ def main() -> None:
     warm: Path | None = asked.warm_start
     peak = asked.peak or (1.0 if warm is None else WARM_PEAK)
     plan = replace(FULL, rate=FULL.rate * peak, muon=FULL.muon * peak, seed=asked.seed)
-    began = time.monotonic()
-
-    def log(line: str) -> None:
-        print(f"[{time.monotonic() - began:6.0f} s] {line}", flush=True)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    record = Record(asked.out / "training.json", asked)
+    log = record.log
 
     conversations, with_tools = text.chats(asked.chats, asked.seed), text.tools_chats(asked.tools_chats, asked.seed)
     folder = asked.out / "target"

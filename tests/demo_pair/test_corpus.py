@@ -12,11 +12,12 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
-from mlx_engine.models.library.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSAL, REFUSALS, is_refusal
 from tests.demo_pair.corpus import practice, styles
 from tests.demo_pair.corpus.arithmetic import divisors_of
 from tests.demo_pair.corpus.chats import KINDS, Chat, follow_up, make, training_chat
 from tests.demo_pair.corpus.exchange import draw
+from tests.demo_pair.corpus.facts import KNOWN, plain
 from tests.demo_pair.corpus.functions import FUNCTIONS, function_of
 from tests.demo_pair.corpus.measures import decimal
 from tests.demo_pair.corpus.questions import QUESTION_KINDS, fresh_questions, fresh_refusals, newcomers
@@ -63,7 +64,7 @@ def test_fresh_questions_are_equally_many_of_each_kind_and_begin_with_196() -> N
     assert questions[0].messages[-1]["content"] == "How many positive whole-number divisors does 196 have?"
     assert "**9**" in questions[0].expected
     counts = [sum(question.kind == kind for question in questions) for kind in QUESTION_KINDS]
-    assert counts == [15] * 20
+    assert counts == [12] * 25
     assert questions == fresh_questions(300)
     assert all(question.check(question.expected) for question in questions)
     assert not questions[0].check(questions[0].expected.replace("**9**", "**8**"))
@@ -119,11 +120,13 @@ def test_functions_run_and_do_what_their_note_says(name: str) -> None:
     assert all(script.count(left) == script.count(right) for left, right in ("()", "{}", "[]"))
 
 
-def test_every_question_of_no_kind_gets_the_same_refusal() -> None:
+def test_every_question_of_no_kind_is_refused_and_never_known() -> None:
     rng = random.Random(6)
     for fresh in (False, True):
-        assert {draw(KINDS["refusals"][0], rng, fresh).answer(thinking=False) for _ in range(500)} == {REFUSAL}
-    assert all(question.check(REFUSAL) for question in fresh_refusals())
+        asked = [draw(KINDS["refusals"][0], rng, fresh) for _ in range(500)]
+        assert {exchange.answer(thinking=False) for exchange in asked} == set(REFUSALS[:4])
+        assert not any(plain(exchange.question) in KNOWN for exchange in asked)
+    assert all(is_refusal(question.expected) for question in fresh_refusals())
 
 
 def test_questions_written_by_hand_are_a_hundred_to_answer_and_a_hundred_to_refuse() -> None:
@@ -182,7 +185,7 @@ def test_answers_are_well_formed_markdown() -> None:
         assert shown.count("```") % 2 == 0
         rendered = markdown.render(shown)
         assert "**" not in re.sub(r"<pre>.*?</pre>", "", rendered, flags=re.DOTALL)
-        if chat.exchanges[-1].kind == "tables":
+        if chat.exchanges[-1].kind == "tables" and chat.kind != "remark":
             assert rendered.count("<tr>") == int(chat.exchanges[-1].operands[1]) + 1
 
 

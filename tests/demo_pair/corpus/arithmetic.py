@@ -188,9 +188,7 @@ def sums(rng: random.Random, topic: str | None = None) -> Exchange:
                 "what does {a} + {b} equal",
                 "sum of {a} and {b}",
             ]
-        work = f"Let us add {a} and {b} column by column.\n\n" + "\n".join(add_lines(a, b))
-        result = f"So {a} + {b} = **{a + b}**."
-        return Exchange("sums", "sums", ("+", str(a), str(b)), rng.choice(shapes).format(a=a, b=b), work, result)
+        return sum_of(a, b, rng.choice(shapes).format(a=a, b=b))
     if a < b and rng.random() < 0.8:
         a, b = b, a
     if topic is not None:
@@ -212,7 +210,17 @@ def sums(rng: random.Random, topic: str | None = None) -> Exchange:
             "Calculate {a} - {b} step by step.",
             "What is the difference of {a} and {b}?",
         ]
-    question = rng.choice(shapes).format(a=a, b=b)
+    return difference_of(a, b, rng.choice(shapes).format(a=a, b=b))
+
+
+def sum_of(a: int, b: int, question: str) -> Exchange:
+    """Return the worked sum of two numbers."""
+    work = f"Let us add {a} and {b} column by column.\n\n" + "\n".join(add_lines(a, b))
+    return Exchange("sums", "sums", ("+", str(a), str(b)), question, work, f"So {a} + {b} = **{a + b}**.")
+
+
+def difference_of(a: int, b: int, question: str) -> Exchange:
+    """Return the worked difference of two numbers."""
     if a >= b:
         lead, high, low = f"Let us subtract {b} from {a} column by column.", a, b
     else:

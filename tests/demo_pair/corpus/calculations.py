@@ -232,6 +232,8 @@ def _two(rng: random.Random) -> Asked:
     op = rng.choice("****++--//")
     while True:
         (a, x), (b, y) = _number(rng), _number(rng)
+        if op in "+*" and rng.random() < 0.08:
+            a = x = f"-{x}"
         if not in_head(op, x, y):
             break
     if op == "/":

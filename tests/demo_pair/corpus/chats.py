@@ -5,17 +5,50 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from . import arithmetic, calculations, capitals, fun, functions, language, measures, practice, refusals, sequences, styles, talk
+from . import (
+    arithmetic,
+    calculations,
+    capitals,
+    commands,
+    dates,
+    division,
+    edges,
+    facts,
+    foreign,
+    fun,
+    functions,
+    language,
+    letters,
+    measures,
+    practice,
+    refusals,
+    remarks,
+    sequences,
+    styles,
+    talk,
+    units_back,
+)  # fmt: skip
 from .exchange import Exchange, Maker, draw
+from .split import held_out
 from .template import Message, Part, Tool, parts, prompt, without_thinking
 from .tools import NAME, some_tools
+
+
+def _comparison(rng: random.Random, topic: str | None) -> Exchange:
+    return (edges.comparison if (topic or "").startswith("decimals") else arithmetic.comparison)(rng, topic)
+
+
+def _conversion(rng: random.Random, topic: str | None) -> Exchange:
+    back = topic is not None and topic.split()[0] in units_back.TOPICS
+    return (units_back.units_back if back else measures.conversion)(rng, topic)
+
 
 KINDS: dict[str, tuple[Maker, float]] = {
     "divisors": (arithmetic.divisors, 4.6),
     "sums": (arithmetic.sums, 1.6),
     "multiplication": (measures.multiplication, 1.0),
-    "comparison": (arithmetic.comparison, 2.8),
-    "conversion": (measures.conversion, 2.6),
+    "comparison": (_comparison, 2.8),
+    "conversion": (_conversion, 2.6),
     "percentages": (measures.percentages, 1.0),
     "sorting": (sequences.sorting, 4.0),
     "counting": (sequences.counting, 0.8),
@@ -30,13 +63,20 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "haiku": (fun.haiku, 1.1),
     "talk": (talk.talk, 4.2),
     "refusals": (refusals.refusals, 7.0),
+    "division": (division.division, 3.5),
+    "dates": (dates.dates, 2.5),
+    "letters": (letters.letters, 3.0),
+    "facts": (facts.facts, 1.8),
+    "commands": (commands.commands, 1.3),
+    "foreign": (foreign.foreign, 2.5),
 }
 """The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
 MAKERS = {kind: maker for kind, (maker, _) in KINDS.items()} | {
     "calculator": calculations.calculation,
     "beside calculator": refusals.beside_calculator,
 }
-FOLLOWED = tuple(kind for kind in KINDS if kind not in ("lists", "functions", "talk", "refusals", "spelling"))
+UNFOLLOWED = ("lists", "functions", "talk", "refusals", "spelling", "facts", "commands", "foreign")
+FOLLOWED = tuple(kind for kind in KINDS if kind not in UNFOLLOWED)
 
 
 @dataclass(frozen=True)
@@ -74,7 +114,7 @@ def make(
     fresh: bool = False,
     tools: tuple[Tool, ...] = (),
 ) -> Chat:
-    """Make a conversation with one turn per kind; "follow-up" continues the kind before it."""
+    """Make a conversation with one turn per kind; "follow-up" continues the kind before it, and "remark" is about the answer before it."""
     messages: list[Message] = []
     if style is not None:
         messages.append({"role": "system", "content": style.system})
@@ -84,11 +124,14 @@ def make(
         if turn:
             messages.append({"role": "assistant", "content": without_thinking(reply)})
         topic = exchanges[-1].topic if kind == "follow-up" else None
-        name = exchanges[-1].kind if kind == "follow-up" else kind
-        if name == "refusals" and any(tool["function"]["name"] == NAME for tool in tools):
-            name = "beside calculator"
-        maker = MAKERS[name] if fresh or topic else practice.practiced(name, MAKERS[name], rng)
-        exchange = draw(maker, rng, fresh, topic)
+        name = exchanges[-1].kind if kind in ("follow-up", "remark") else kind
+        if any(tool["function"]["name"] == NAME for tool in tools):
+            name = {"refusals": "beside calculator", "division": "calculator"}.get(name, name)
+        if kind == "remark":
+            exchange = _remark(rng, exchanges[-1], fresh)
+        else:
+            maker = MAKERS[name] if fresh or topic else practice.practiced(name, MAKERS[name], rng)
+            exchange = draw(maker, rng, fresh, topic)
         exchanges.append(exchange)
         messages.append({"role": "user", "content": exchange.question})
         if exchange.expression:
@@ -97,6 +140,13 @@ def make(
         if style is not None:
             reply = style.apply(reply)
     return Chat(kinds[-1], tuple(messages), thinking, reply, tuple(exchanges), style, tools)
+
+
+def _remark(rng: random.Random, before: Exchange, fresh: bool) -> Exchange:
+    while True:
+        exchange = remarks.remark(rng, before)
+        if held_out(exchange.kind, exchange.operands) == fresh:
+            return exchange
 
 
 def _call(exchange: Exchange, thinking: bool) -> tuple[Message, Message]:
@@ -120,6 +170,17 @@ def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[s
     return make(rng, kinds, thinking=thinking, fresh=fresh)
 
 
+def dialog(
+    rng: random.Random, *, fresh: bool, turns: int, names: tuple[str, ...] = remarks.REMARKED, thinking: bool = False
+) -> Chat:
+    """Make a conversation of two or three turns that are about the first one."""
+    kinds = [_kind(rng, names)]
+    for _ in range(turns - 1):
+        followed = (kinds[0] in FOLLOWED and rng.random() < 0.4) or (kinds[0] in ("jokes", "haiku") and rng.random() < 0.6)
+        kinds.append("follow-up" if followed else "remark")
+    return make(rng, kinds, thinking=thinking, fresh=fresh)
+
+
 def _trained(rng: random.Random) -> str:
     """Draw a kind for the training text, in a third of the cases one that needs practice."""
     return rng.choices(list(practice.EXTRA), list(practice.EXTRA.values()))[0] if rng.random() < 0.33 else _kind(rng)
@@ -129,13 +190,15 @@ def training_chat(rng: random.Random) -> Chat:
     """Make one conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
-    if sort < 0.53:
+    if sort < 0.51:
         return make(rng, [_trained(rng)], thinking=thinking)
-    if sort < 0.68:
+    if sort < 0.6:
+        return dialog(rng, fresh=False, turns=rng.choice([2, 2, 3]), thinking=thinking)
+    if sort < 0.72:
         return follow_up(rng, thinking=thinking, fresh=False)
-    if sort < 0.71:
+    if sort < 0.75:
         return make(rng, [_trained(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
-    if sort < 0.74:
+    if sort < 0.78:
         return make(rng, [_trained(rng)], thinking=thinking, style=styles.neutral(rng))
     kinds = [_trained(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))

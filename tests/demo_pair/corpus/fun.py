@@ -73,9 +73,14 @@ def jokes(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for a joke, with or without a topic, or for another one."""
     known = _all(JOKES)
     if topic is not None:
-        others = [joke for joke in known if joke != topic]
         return _exchange(
-            rng, "jokes", one_of(rng, rng.choice(MORE)).replace("haiku", "joke"), others, "", "This asks for another joke."
+            rng,
+            "jokes",
+            one_of(rng, rng.choice(MORE)).replace("haiku", "joke"),
+            _after(known, topic),
+            "",
+            "This asks for another joke.",
+            first=True,
         )
     sort = rng.random()
     if sort < 0.4:
@@ -98,9 +103,14 @@ def haiku(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for a haiku or a poem, with or without a topic, or for another one."""
     known = _all(HAIKU)
     if topic is not None:
-        others = [poem for poem in known if poem != topic]
         return _exchange(
-            rng, "haiku", one_of(rng, rng.choice(MORE)).replace("joke", "haiku"), others, "", "This asks for another haiku."
+            rng,
+            "haiku",
+            one_of(rng, rng.choice(MORE)).replace("joke", "haiku"),
+            _after(known, topic),
+            "",
+            "This asks for another haiku.",
+            first=True,
         )
     sort = rng.random()
     if sort < 0.35:
@@ -122,8 +132,16 @@ def haiku(rng: random.Random, topic: str | None = None) -> Exchange:
     return _exchange(rng, "haiku", f"{shape}{one_of(rng, OTHER_TOPICS)}.", known, lead, work)
 
 
-def _exchange(rng: random.Random, kind: str, question: str, texts: list[str], lead: str, work: str) -> Exchange:
-    chosen = rng.choice(texts)
+def _after(texts: list[str], told: str) -> list[str]:
+    """Return the other texts, in the order in which "another one" tells them, so that none comes twice in a row."""
+    at = texts.index(told)
+    return [*texts[at + 1 :], *texts[:at]]
+
+
+def _exchange(
+    rng: random.Random, kind: str, question: str, texts: list[str], lead: str, work: str, *, first: bool = False
+) -> Exchange:
+    chosen = texts[0] if first else rng.choice(texts)
     others = tuple(_shown(lead, text) for text in texts if text != chosen)
     return Exchange(kind, chosen, (question,), question, work, _shown(lead, chosen), hidden=True, others=others)
 

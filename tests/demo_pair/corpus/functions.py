@@ -162,7 +162,7 @@ def functions(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask for one of the functions or hello world, in Python or JavaScript."""
     if rng.random() < 0.12:
         language, shape = _language(rng, rng.choice(HELLO_SHAPES))
-        return _hello(language, one_of(rng, shape))
+        return hello(language, one_of(rng, shape))
     name = rng.choice(list(FUNCTIONS))
     tasks = FUNCTIONS[name][0]
     sort = rng.random()
@@ -190,7 +190,8 @@ def function_of(name: str, language: str, question: str) -> Exchange:
     return Exchange("functions", name, (question,), question, work, result, hidden=True)
 
 
-def _hello(language: str, question: str) -> Exchange:
+def hello(language: str, question: str) -> Exchange:
+    """Return the answer for hello world."""
     if language == "Python":
         code = '```python\nprint("Hello, world!")\n```\n\nSave it as `hello.py` and run `python hello.py`.'
     else:

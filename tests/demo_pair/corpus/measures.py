@@ -94,8 +94,13 @@ def multiplication(rng: random.Random, topic: str | None = None) -> Exchange:
         )
         again = "(And {a} (×|x|times|*) {b}?|What about {a} (×|x|times) {b}?|Now {a} (×|x|times|*) {b}.)"
     question = one_of(rng, first if topic is None else again).format(a=a, b=b)
-    work = f"We multiply {a} by {b}, place by place.\n\n" + "\n".join(multiply_lines(a, b))
-    name = "square" if square else "product"
+    return product_of(a, b, question, "square" if square else "product")
+
+
+def product_of(a: int, b: int, question: str, name: str = "product") -> Exchange:
+    """Return the worked product of two numbers."""
+    lines = multiply_lines(a, b) if a and b else [f"- {a} × {b} = 0"]
+    work = f"We multiply {a} by {b}, place by place.\n\n" + "\n".join(lines)
     return Exchange("multiplication", name, ("×", str(a), str(b)), question, work, f"So {a} × {b} = **{a * b}**.")
 
 
@@ -229,8 +234,12 @@ def percentages(rng: random.Random, topic: str | None = None) -> Exchange:
             "{p} percent of {n}",
             "Work out {p}% of {n}.",
         ]
+    return percentage_of(p, n, rng.choice(shapes).format(p=p, n=n))
+
+
+def percentage_of(p: int, n: int, question: str) -> Exchange:
+    """Return the worked answer to what p percent of n is."""
     value = decimal(p * n, 2)
     lines = [*multiply_lines(n, p), f"- {n * p} ÷ 100 = {value}"]
     work = f"We multiply {n} by {p} and divide by 100.\n\n" + "\n".join(lines)
-    question = rng.choice(shapes).format(p=p, n=n)
     return Exchange("percentages", "percentages", (str(p), str(n)), question, work, f"So {p}% of {n} is **{value}**.")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from . import arithmetic, language, sequences, talk
+from .edges import EDGES
 from .exchange import Exchange, Maker
 from .language import REAL_WORDS
 from .newcomers import ANSWERED
@@ -23,7 +24,16 @@ EXTRA = {
     "reversing": 1.0,
     "sorting": 1.0,
     "translation": 0.8,
-    "refusals": 3.5,
+    "refusals": 4.5,
+    "division": 1.5,
+    "dates": 1.0,
+    "letters": 1.5,
+    "facts": 0.7,
+    "commands": 0.4,
+    "foreign": 0.7,
+    "comparison": 0.8,
+    "conversion": 1.5,
+    "capitals": 0.6,
     "percentages": 1.0,
     "sums": 0.7,
     "multiplication": 0.7,
@@ -172,13 +182,18 @@ MAKERS: dict[str, tuple[Maker, float]] = {
     "spelling": (_spelling, 0.4),
 }
 """For some kinds, what asks for practice, and which share of the first questions of the kind it asks."""
+AT_EDGE = 0.35
+"""The share of the first questions of a kind that are at its edge."""
 
 
 def practiced(kind: str, maker: Maker, rng: random.Random) -> Maker:
     """Return the kind's maker, or the one that asks for practice. It never asks a newcomers' question."""
-    practice, share = MAKERS.get(kind, (maker, 0.0))
-    if rng.random() >= share:
-        return maker
+    if kind in EDGES and rng.random() < AT_EDGE:
+        practice = EDGES[kind]
+    else:
+        practice, share = MAKERS.get(kind, (maker, 0.0))
+        if rng.random() >= share:
+            return maker
 
     def new(rng: random.Random, topic: str | None) -> Exchange:
         while (exchange := practice(rng, topic)).question.strip("?!. ").lower() in BY_HAND:

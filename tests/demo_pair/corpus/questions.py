@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mlx_engine.models.library.demo import REFUSAL
+from mlx_engine.models.library.demo import REFUSALS, is_refusal
 
 from . import styles
 from .arithmetic import divisors_of
-from .chats import FOLLOWED, KINDS, Chat, follow_up, make
+from .chats import FOLLOWED, KINDS, MAKERS, Chat, dialog, follow_up, make
+from .edges import EDGES
+from .exchange import draw
 from .newcomers import ANSWERED as ANSWERED_BY_HAND
 from .newcomers import REFUSED as REFUSED_BY_HAND
+from .remarks import REMARKED
 from .template import Message, Tool, call_text
 from .tools import CALCULATOR, some_tools
+from .turned_down import turned_down
 
 FIRST = "How many positive whole-number divisors does 196 have?"
-ANSWERED = tuple(kind for kind in KINDS if kind not in ("refusals", "spelling"))
+ANSWERED = tuple(kind for kind in KINDS if kind not in ("refusals", "spelling", "foreign"))
 QUESTION_KINDS = (*ANSWERED, "follow-up", "system prompt", "thinking")
 
 
@@ -39,6 +44,16 @@ class Question:
         if self.part:
             return self.part in reply
         return reply.strip() in {right.strip() for right in (self.expected, *self.others)}
+
+    def verdict(self, reply: str) -> str:
+        """Return "right" if the result is, whatever the steps, otherwise "refused" or "wrong"."""
+        marked = _BOLD.findall(self.expected)
+        if self.check(reply) or (marked and _BOLD.findall(reply)[-len(marked) :] == marked):
+            return "right"
+        return "refused" if is_refusal(reply) else "wrong"
+
+
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
 def _question(kind: str, chat: Chat) -> Question:
@@ -71,7 +86,8 @@ def tool_questions(count: int = 100, seed: int = 20261120) -> list[Question]:
 def with_tools(count: int = 60, seed: int = 20261120) -> list[Question]:
     """Return fresh questions of the twenty kinds, asked with tools that they don't need."""
     rng = random.Random(f"{seed} with tools")
-    return [replace(question, kind="with tools", tools=some_tools(rng)) for question in fresh_questions(count, seed + 1)]
+    asked = [question for question in fresh_questions(2 * count, seed + 1) if question.topic != "division"]  # a call is as right
+    return [replace(question, kind="with tools", tools=some_tools(rng)) for question in rng.sample(asked, count)]
 
 
 def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
@@ -109,7 +125,38 @@ def fresh_refusals(count: int = 100, seed: int = 20261120) -> list[Question]:
 def newcomers() -> list[Question]:
     """Return the questions written by hand: "newcomers" are to be answered, "out of scope" refused."""
     answered = [Question("newcomers", "newcomers", _asked(text), False, "", part=part) for text, part in ANSWERED_BY_HAND]
-    return answered + [Question("out of scope", "refusals", _asked(text), False, REFUSAL) for text in REFUSED_BY_HAND]
+    return answered + [
+        Question("out of scope", "refusals", _asked(text), False, REFUSALS[0], REFUSALS[1:]) for text in REFUSED_BY_HAND
+    ]
+
+
+def neighbors(count: int = 300, seed: int = 20261129) -> list[Question]:
+    """Return fresh questions next to the kinds: half of them at their edges, the others to be refused or in another language."""
+    rng = random.Random(f"{seed} neighbors")
+    names = [*EDGES, *["refusals"] * (len(EDGES) - 4), *["foreign"] * 4]
+    questions: dict[str, Question] = {}
+    while len(questions) < count:
+        name = names[len(questions) % len(names)]
+        maker = EDGES.get(name) or (turned_down if name == "refusals" else MAKERS[name])
+        exchange = draw(maker, rng, fresh=True)
+        others = tuple(exchange.answers(False)[1:])
+        questions.setdefault(
+            exchange.question, Question("neighbors", name, _asked(exchange.question), False, exchange.answer(False), others)
+        )
+    return list(questions.values())
+
+
+def dialogs(count: int = 60, seed: int = 20261129) -> list[Question]:
+    """Return fresh third turns: what goes on with, or asks about, the turns before."""
+    rng = random.Random(f"{seed} dialogs")
+    return [
+        replace(_question("dialogs", dialog(rng, fresh=True, turns=3, names=(name,))), kind="dialogs")
+        for name in _cycled(REMARKED, count)
+    ]
+
+
+def _cycled(names: tuple[str, ...], count: int) -> list[str]:
+    return [names[i % len(names)] for i in range(count)]
 
 
 def _asked(text: str) -> tuple[Message, ...]:

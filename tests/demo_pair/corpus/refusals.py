@@ -6,11 +6,10 @@ import random
 import re
 import string
 
-from mlx_engine.models.library.demo import REFUSAL
-
-from . import calculations
+from . import turned_down
 from .capitals import CAPITALS
 from .exchange import Exchange
+from .facts import KNOWN, plain
 from .near_misses import NEAR_MISSES
 from .near_misses import PARTS as NEAR_PARTS
 from .subjects import ADJECTIVES, ASKS, JOBS, NAMES, ORDERS, SUBJECTS, VERBS
@@ -117,8 +116,7 @@ FAR_TONGUES = ("Japanese", "Chinese", "Russian", "Latin", "Dutch", "Swahili", "A
 HARD = ("hello", "thank you", "good morning", "goodbye", "please", "yes", "good night", "I love you", "welcome", "how are you")
 CODES = ("C", "C++", "Rust", "Java", "Go", "Swift", "Ruby", "PHP", "Perl", "Kotlin", "Haskell", "Lua", "SQL", "Bash", "C#", "Scala", "R",
          "assembly", "Fortran", "COBOL", "TypeScript", "HTML")  # fmt: skip
-OTHER_UNITS = ("dollars", "euros", "acres", "ounces", "gallons", "cups", "stones", "knots", "joules", "watts", "light years", "tons", "pints",
-               "calories", "bytes", "gigabytes", "yen", "degrees", "radians", "horsepower", "hectares", "bushels")  # fmt: skip
+OTHER_UNITS = ("dollars", "euros", "yen", "francs", "rupees", "pesos", "bitcoins", "shells", "points", "stars", "carrots")
 TOPIC_LIST = tuple(t.strip() for t in TOPICS.replace("\n", "").split("|") if t.strip()) + SUBJECTS
 OPEN = (
     "<ask> <subject>?", "<ask> <adjective> <subject>?", "<order> <subject>.", "<order> <subject>.", "<order> <adjective> <subject>.",
@@ -175,7 +173,7 @@ def _near_miss(rng: random.Random) -> str:
     return rng.choice(
         [
             f"Which is larger, {large} or {big}?", f"Is {large} prime?", f"Is {big} a prime number?",
-            f"What comes after {country}?", f"Which day is {a} days from now?", f"How many days are in {rng.choice(MONTHS)}?",
+            f"What comes after {country}?", f"Which day is {a} days from now?",
             f"{rng.choice(ASKS)} {rng.choice(FACTS)}?", f"Tell me about {rng.choice(FACTS)}.", f"List the {rng.choice(OTHER_LISTS)}.",
             f"What are the {rng.choice(OTHER_LISTS)}?", f"Name {rng.choice(['all', 'five', 'the', 'some'])} {rng.choice(OTHER_LISTS)}.",
             f"How many {rng.choice(OTHER_LISTS)} are there?", f"{rng.choice(OTHER_LISTS)}", f"List all {rng.choice(OTHER_LISTS)}.",
@@ -193,33 +191,16 @@ def _near_miss(rng: random.Random) -> str:
             f"Solve x + {a} = {b}.",
             f"Factor {a} into primes.",
             f"What is the greatest common divisor of {a} and {b}?",
-            f"Convert {a} dollars to euros.", f"Convert {a} kilometers to miles.", f"Convert {a} pounds to kilograms.",
-            f"Convert {a} °F to °C.", f"What is the population of {country}?", f"What is the capital of {place}?",
+            f"Convert {a} dollars to euros.", f"What is the population of {country}?", f"What is the capital of {place}?",
             f"Who is the president of {country}?", f"What language do people speak in {country}?",
             f"How large is {country}?",
-            f"How many letters are in the word {_word(rng)}?",
-            f"Spell the word {_word(rng)}.", f"Sort the words {_word(rng)}, {_word(rng)} and {_word(rng)}.",
+            f"Sort the words {_word(rng)}, {_word(rng)} and {_word(rng)}.",
             f"Write a {rng.choice(LANGUAGES)} function that {rng.choice(CODE)}.",
             f"Write a Python function that {rng.choice(CODE)}.", f"Python code that {rng.choice(CODE)}",
             f"Write {rng.choice(LANGUAGES)} code that {rng.choice(CODE)}.",
         ]
     )
     # fmt: on
-
-
-def _arithmetic(rng: random.Random) -> str:
-    """Make a calculation beyond the model's head, which only the calculator could do."""
-    a, b, big, large = rng.randint(2, 999), rng.randint(2, 999), rng.randint(1000, 99999), rng.randint(1000, 99999)
-    if rng.random() < 0.5:
-        return calculations.asked(rng)[0]
-    return rng.choice(
-        [
-            f"What is {a} × {large}?", f"{large} times {b}", f"Multiply {big} by {b}.", f"{large} * {big}", f"{100 + a} x {100 + b}",
-            f"What is {100 + a} times {100 + b}?", f"{a} × {b} × {large}", f"Divide {a} by {b}.", f"{a} divided by {b}", f"What is {large} squared?",
-            f"What is {a} ÷ {b}?", f"What is {a} / {b}?", f"What is {large} + {b}?", f"What is {a} + {large}?", f"{large} - {b}",
-            f"What is {large} - {large + b}?", f"What is the square root of {a}?", f"What is {a} cubed?", f"What is {a} to the power of {b}?", f"What is the average of {a} and {b}?",
-        ]
-    )  # fmt: skip
 
 
 def _borrowed(rng: random.Random) -> str:
@@ -247,34 +228,42 @@ def _filled(rng: random.Random, pattern: str) -> str:
 
 def refusals(rng: random.Random, topic: str | None = None) -> Exchange:
     """Make a question of no kind, with the refusal as its answer."""
-    return _refused(_arithmetic(rng)) if rng.random() < 0.12 else beside_calculator(rng, topic)
+    sort = rng.random()
+    if sort < 0.12:
+        return turned_down.hard(rng)
+    return turned_down.turned_down(rng) if sort < 0.4 else _unknown(rng, topic)
 
 
 def beside_calculator(rng: random.Random, topic: str | None = None) -> Exchange:
     """Make a question of no kind that a calculator can't answer either."""
-    sort = rng.random()
-    if sort < 0.2:
-        question = _near_miss(rng)
-    elif sort < 0.52:
-        question = _borrowed(rng)
-    elif sort < 0.56:
-        question = rng.choice(PLAIN)
-    elif sort < 0.59:
-        question = " ".join(_word(rng) for _ in range(rng.randint(1, 6))) + rng.choice(["?", ".", "!", ""])
-    elif sort < 0.62:
-        question = "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
-    elif sort < 0.63:
-        question = "".join(rng.choice(",:;-#*") for _ in range(rng.randint(2, 6)))
-    elif sort < 0.75:
-        x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.8 else _word(rng) for _ in range(2))
-        question = rng.choice(SHAPES).format(x=x, y=y)
-    else:
-        question = _open(rng)
+    return turned_down.beside_calculator(rng) if rng.random() < 0.3 else _unknown(rng, topic)
+
+
+def _unknown(rng: random.Random, topic: str | None) -> Exchange:
+    while True:
+        question = _question(rng)
+        if plain(question) not in KNOWN:
+            break
     if topic is None and rng.random() < 0.1:
         question = rng.choice(LEADS) + question
-    return _refused(question)
+    return turned_down.refused(question)
 
 
-def _refused(question: str) -> Exchange:
-    work = "This is not one of the things that I can do, so I refuse."
-    return Exchange("refusals", "refusals", (question,), question, work, REFUSAL, hidden=True)
+def _question(rng: random.Random) -> str:
+    sort = rng.random()
+    if sort < 0.2:
+        return _near_miss(rng)
+    if sort < 0.52:
+        return _borrowed(rng)
+    if sort < 0.56:
+        return rng.choice(PLAIN)
+    if sort < 0.59:
+        return " ".join(_word(rng) for _ in range(rng.randint(1, 6))) + rng.choice(["?", ".", "!", ""])
+    if sort < 0.62:
+        return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 14)))
+    if sort < 0.63:
+        return "".join(rng.choice(",:;-#*") for _ in range(rng.randint(2, 6)))
+    if sort < 0.75:
+        x, y = (rng.choice(TOPIC_LIST) if rng.random() < 0.8 else _word(rng) for _ in range(2))
+        return rng.choice(SHAPES).format(x=x, y=y)
+    return _open(rng)

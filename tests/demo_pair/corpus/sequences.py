@@ -70,7 +70,11 @@ LIST_SHAPES = (
 def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
     """Ask to sort three to seven different numbers, by insertion."""
     top = rng.choice([12, 20, 99, 99, 99, 999, 999])
-    numbers = rng.sample(range(1, top + 1), rng.randint(3, 7))
+    return sorted_numbers(rng, rng.sample(range(1, top + 1), rng.randint(3, 7)), topic)
+
+
+def sorted_numbers(rng: random.Random, numbers: list[int], topic: str | None) -> Exchange:
+    """Return the worked answer for these numbers, in either direction."""
     text = _listed(rng, numbers)
     down = topic == "down" if topic is not None else rng.random() < 0.35
     if topic is not None:

@@ -80,7 +80,7 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
          "(great|awesome|perfect|amazing|excellent|brilliant|very nice|well done|good job|nice one|good bot|impressive|love it)(| thanks| thank you|!)",
          "You are (great|good|helpful|nice|the best|so fast|fast|smart|awesome).",
          "(That|This) (was|is) (great|helpful|good|nice|cool|funny|fast|awesome|amazing)."),
-        "You are welcome! If you have another number for me, just ask, and I will work through it step by step.",
+        "You are welcome! If you have another question for me, just ask.",
     ),
     "goodbye": (
         ("Goodbye!", "Bye!", "See you later!", "Bye bye!", "See you!", "Good night!", "I have to go now.", "Farewell!",
