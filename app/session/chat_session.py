@@ -259,12 +259,19 @@ class ChatSession(QObject):
         """Return the options of a chat's next reply."""
         return self._mode(chat), self._thinking(chat), self._loader.sampling
 
-    def regenerate(self, turn: Turn) -> None:
-        """Generate another reply to a message, keeping the old one as a version."""
-        if turn.asked is None or not self._activity.can_start() or self._is_early(partial(self.regenerate, turn)):
+    def regenerate(self, turn: Turn, example: str = "") -> None:
+        """Generate another reply to a message, keeping the old one as a version.
+
+        Args:
+            turn: the message and its reply.
+            example: a built-in server that is turned on for this chat.
+        """
+        start = partial(self.regenerate, turn, example)
+        if turn.asked is None or not self._activity.can_start() or self._is_early(start, example):
             return
+        self.set_settings(self._tools.with_example(self.chat.settings, example))
         old, sampling = turn.answered, self._loader.sampling
-        if sampling.temperature == 0:
+        if sampling.temperature == 0 and not example:
             sampling = replace(sampling, temperature=ANOTHER_WORDING)  # greedy decoding would generate the same reply
         new = self.chat.ask_again(turn, self.next_mode, self.thinking, sampling)
         if old is not None and old not in turn.asked.children:

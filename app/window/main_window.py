@@ -96,6 +96,7 @@ class MainWindow(QMainWindow):
         self.transcript.sample_chosen.connect(session.send)
         self.transcript.welcome.calculation_chosen.connect(partial(session.send, example="calculator"))
         self.transcript.message_actions.retry.connect(session.regenerate)
+        self.transcript.message_actions.use_calculator.connect(partial(session.regenerate, example="calculator"))
         self.transcript.message_actions.resume.connect(session.resume)
         self.transcript.message_actions.version_stepped.connect(session.switch)
         self.transcript.message_actions.edit.connect(session.edit)

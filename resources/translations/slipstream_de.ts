@@ -5495,6 +5495,16 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
+            <source>Turn On Calculator</source>
+            <translation>Rechner einschalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Turn on the calculator in this chat, and ask again</source>
+            <translation>Den Rechner in diesem Chat einschalten und noch einmal fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
             <source>Waiting for the first token</source>
             <translation>Wartet auf das erste Token</translation>
         </message>

@@ -5495,6 +5495,16 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
+            <source>Turn On Calculator</source>
+            <translation>打开计算器</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Turn on the calculator in this chat, and ask again</source>
+            <translation>在此对话中打开计算器，然后重新提问</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
             <source>Waiting for the first token</source>
             <translation>正在等待首个词元</translation>
         </message>

@@ -23,7 +23,7 @@ from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import Catalog, load_catalog
-from mlx_engine.models.library.demo import REFUSAL, is_refusal
+from mlx_engine.models.library.demo import CALCULATOR_REFUSAL, REFUSAL, REFUSALS, is_refusal
 from tests.app.conftest import Start
 from tests.app.scripted_engine import FACTS, PAIR, ScriptedEngine, answer, refuse
 from tests.app.test_window import press
@@ -184,7 +184,21 @@ def test_a_refusal_of_the_demo_offers_another_model(start: Start) -> None:
     assert app.window.dialogs.find(PickerDialog) is not None
 
 
-@pytest.mark.parametrize("text", [REFUSAL, f"\n{REFUSAL}\n"])
+def test_a_calculation_that_the_demo_refuses_offers_the_calculator(start: Start) -> None:
+    engine = ScriptedEngine([answer(CALCULATOR_REFUSAL), answer("4817 × 392 = 1888264")], replace(PAIR, can_call_tools=True))
+    app = start(engine)
+    app.ask("What is 4817 × 392?")
+    app.until(lambda: app.reply.choose_button is not None)
+    assert not engine.requests[0].tools
+    app.reply.choose_button.click()
+    app.until(lambda: len(engine.requests) == 2)
+    app.idle()
+    (tool,) = engine.requests[1].tools
+    assert tool.name == "calculator" and engine.requests[1].messages == engine.requests[0].messages
+    assert app.session.chat.turns[-1].answered.place == (2, 2)
+
+
+@pytest.mark.parametrize("text", [*REFUSALS, f"\n{REFUSAL}\n"])
 def test_refusals_are_recognized(text: str) -> None:
     assert is_refusal(text) and not is_refusal(f"You wrote: {text}")
 

@@ -30,7 +30,7 @@ from app.widgets.controls import IconButton, Label, button, small_label
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
-from mlx_engine.models.library.demo import is_refusal
+from mlx_engine.models.library.demo import is_refusal, needs_calculator
 
 THINKING, ANSWER, CALLS = 0, 1, 2  # text areas of a message; a prompt has only the second, and each step of a reply has all
 AREAS = 3  # of a step
@@ -280,6 +280,13 @@ class ReplyView(MessageView):
         self._next_piece.timeout.connect(self._draw_piece)
         self.refresh()
 
+    def _help_button(self, refusal: str) -> QPushButton:
+        """Return the button for what would answer a question that the demo refuses."""
+        if needs_calculator(refusal):
+            name = tr("Turn on the calculator in this chat, and ask again")
+            return button(tr("Turn On Calculator"), name, "bordered", lambda: self._actions.use_calculator.emit(self.turn))
+        return button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+
     def refresh(self) -> None:
         """Draw new text and update the buttons."""
         reply = self.turn.reply
@@ -292,7 +299,7 @@ class ReplyView(MessageView):
         self._draw_piece()
         self._show_error(reply.error)
         if self.choose_button is None and not reply.running and is_refusal(reply.answer):
-            self.choose_button = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self._actions.choose_model.emit)
+            self.choose_button = self._help_button(reply.answer)
             self._layout.insertWidget(self._layout.indexOf(self.stats), self.choose_button, 0, Qt.AlignmentFlag.AlignLeft)
             self.choose_button.show()
         self.stats.setVisible(not (reply.error and reply.empty))
