@@ -13,6 +13,7 @@ from app.widgets.theme import Theme
 Index = QModelIndex | QPersistentModelIndex
 Option = QStyleOptionViewItem
 ICON_GAP = 6
+EXCERPT_INDENT = 10  # of a row without a title
 _Align = Qt.AlignmentFlag
 
 
@@ -23,10 +24,10 @@ class Row:
     Attributes:
         trailing: small text on the right.
         icon: name of an icon on the left.
-        indented: whether the title is indented by the width of an icon.
+        indented: whether the row is indented: by the width of an icon, or by less without a title.
         disclosure: name of an icon on the right.
         dotted: whether to show a dot on the right.
-        excerpt: second line: the text before a hit, the hit, and the text after the hit.
+        excerpt: second line, or the only one if the title is empty: the text before a hit, the hit, and the text after the hit.
         heading: whether the row is a heading, which can't be selected.
         chosen: whether to highlight the row; None highlights the selected row.
         extra_height: pixels.
@@ -60,7 +61,7 @@ class RowDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: Option, index: Index) -> QSize:
         row = self._describe(index)
-        return QSize(0, self._theme.row_height(lines=2 if row.excerpt else 1) + row.extra_height)
+        return QSize(0, self._theme.row_height(lines=2 if row.title and row.excerpt else 1) + row.extra_height)
 
     def paint(self, painter: QPainter, option: Option, index: Index) -> None:
         row, colors = self._describe(index), self._theme.colors
@@ -87,7 +88,8 @@ class RowDelegate(QStyledItemDelegate):
 
     def _paint_content(self, painter: QPainter, area: QRectF, row: Row) -> None:
         colors, theme = self._theme.colors, self._theme
-        inner = area.adjusted(10, 7, -10, -7) if row.excerpt else area.adjusted(10, 0, -10, 0)
+        two_lines = bool(row.title and row.excerpt)
+        inner = area.adjusted(10, 7, -10, -7) if two_lines else area.adjusted(10, 0, -10, 0)
         size = theme.scaled(ICON_SIZE)
         top = inner.center().y() - size / 2
         if row.icon:
@@ -96,7 +98,7 @@ class RowDelegate(QStyledItemDelegate):
             _paint_icon(painter, QPointF(area.right() - size - 2, top), row.disclosure, colors.faint, size)
         title = inner.adjusted(0, 0, -row.reserved, 0)
         if row.icon or row.indented:
-            title.setLeft(inner.left() + size + ICON_GAP)
+            title.setLeft(inner.left() + (size + ICON_GAP if row.title else EXCERPT_INDENT))
         if row.disclosure:
             title.setRight(area.right() - size - 8)
         if row.dotted:
@@ -104,15 +106,16 @@ class RowDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(colors.accent))
             painter.drawEllipse(QPointF(title.right() - 3, inner.center().y()), 3.5, 3.5)
             title.setRight(title.right() - 14)
-        edge = "top" if row.excerpt else "middle"
+        edge = "top" if two_lines else "middle"
         if row.trailing:
             width = self._write(painter, title, row.trailing, theme.small(), colors.secondary, edge, right=True)
             title.setRight(title.right() - width - 10)
         self._write(painter, title, row.title, theme.list_font(), colors.text, edge)
         if row.excerpt:
-            self._paint_excerpt(painter, inner, row.excerpt)
+            below = inner if two_lines else title
+            self._paint_excerpt(painter, below, row.excerpt, "bottom" if two_lines else "middle")
 
-    def _paint_excerpt(self, painter: QPainter, area: QRectF, excerpt: tuple[str, str, str]) -> None:
+    def _paint_excerpt(self, painter: QPainter, area: QRectF, excerpt: tuple[str, str, str], edge: str) -> None:
         """Draw the text around the hit, keeping the hit visible."""
         plain, bold, colors = self._theme.small(), self._theme.small(bold=True), self._theme.colors
         head, body, tail = excerpt
@@ -121,7 +124,7 @@ class RowDelegate(QStyledItemDelegate):
         left = QRectF(area)
         for text, font, color in ((head, plain, colors.secondary), (body, bold, colors.text), (tail, plain, colors.secondary)):
             if text and left.width() > 0:
-                left.setLeft(left.left() + self._write(painter, left, text, font, color, "bottom"))
+                left.setLeft(left.left() + self._write(painter, left, text, font, color, edge))
 
     def _write(
         self, painter: QPainter, area: QRectF, text: str, font: QFont, color: str, edge: str = "middle", right: bool = False

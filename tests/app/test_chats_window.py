@@ -14,7 +14,7 @@ from app.session.chat_session import ANOTHER_WORDING
 from app.storage import wording
 from app.storage.settings import ChatSettings
 from app.views.sidebar.chat_list import ID, KIND
-from app.views.sidebar.search_results import TITLE, WHEN, without_markup
+from app.views.sidebar.search_results import without_markup
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.requests import Message, Sampling
 from tests.app.conftest import Begin, Session, Start, draw_sidebar, reply_views
@@ -369,7 +369,7 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(begin: Be
     side = app.sidebar
     side.focus_search()
     qtbot.keyClicks(side.search, "NEEDLE")
-    app.until(lambda: len(side.results.hits()) == 1)
+    app.until(lambda: [bool(row.hit) for row in side.results.results()] == [False, True])
     qtbot.keyClick(side.search, Qt.Key.Key_Return)
     app.until(lambda: app.session.chat.id == first)
     assert app.texts == [("One", "A needle.")]
@@ -416,18 +416,30 @@ def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Sta
     app.until(lambda: again.window.sidebar.width() == 333)
 
 
-def test_search_results_with_the_same_title_show_their_date(begin: Begin) -> None:
+def test_search_results_are_grouped_by_chat(begin: Begin) -> None:
     app = begin()
-    chat_with(app, "Needle"), chat_with(app, "Needle"), chat_with(app, "Needle alone")
-    app.sidebar.search.setText("needle")
-    results = app.sidebar.results
-    app.until(lambda: len(results.hits()) == 6)
-    rows = [results.model().index(row, 0) for row in range(6)]
-    assert {bool(row.data(WHEN)) for row in rows if row.data(TITLE) == "Needle"} == {True}
-    assert {row.data(WHEN) for row in rows if row.data(TITLE) == "Needle alone"} == {""}
-    times = [row.data(WHEN) for row in rows if row.data(WHEN)]
-    assert all("/" not in time for time in times), "a date and a time would leave little of the title"
-    assert all(f" {row.data(WHEN)}: " in row.data() and row.data().startswith("Needle, ") for row in rows if row.data(WHEN))
+    many, titled, other = chat_with(app, "One"), chat_with(app, "Needle"), chat_with(app, "Hay")
+    app.session.open_chat(many)
+    for _ in range(5):
+        app.session.send("A needle")
+        app.until(lambda: not app.activity.busy)
+    side = app.sidebar
+    side.search.setText("needle")
+    results = side.results
+    app.until(lambda: bool(results.results()))
+    rows = results.results()
+    assert other not in {row.found.chat.id for row in rows}
+    by_chat = {id: [row for row in rows if row.found.chat.id == id] for id in (many, titled)}
+    assert [row for id in dict.fromkeys(row.found.chat.id for row in rows) for row in by_chat[id]] == rows  # chats stay together
+    assert [bool(row.hit) for row in by_chat[titled]] == [False, True]
+    assert [bool(row.hit) for row in by_chat[many]] == [False, True, True, True, False] and by_chat[many][-1].more == 2
+    opened: list[tuple[str, str]] = []
+    results.opened.connect(lambda *place: opened.append(place))
+    results.open_row(rows.index(by_chat[titled][0]))
+    results.open_row(rows.index(by_chat[many][0]))
+    assert opened == [(titled, ""), (many, by_chat[many][1].hit.message)]
+    results.open_row(rows.index(by_chat[many][-1]))
+    assert len([row for row in results.results() if row.hit and row.found.chat.id == many]) == 5
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

@@ -1,11 +1,12 @@
 """The list of earlier comparisons."""
 
-from PySide6.QtCore import QDateTime, QLocale, QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QWidget
 
 from app.session.compare_run import ComparisonHistory
 from app.storage.comparison_record import ComparisonRecord, row_names, short_verdict
+from app.text.dates import date_and_time, short_date
 from app.text.language import number, tr
 from app.widgets.controls import as_tooltip, small_label
 from app.widgets.layout import column
@@ -60,10 +61,11 @@ class HistoryList(QWidget):
             self.list.clear()
             for record in self._history.records:
                 if pair in ("", record.pair):
+                    date = date_and_time(record.created)
                     item = QListWidgetItem(" · ".join(filter(None, (_title(record), _fastest(record)))))
-                    item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join((item.text(), _date(record), _prompt(record))))
+                    item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join((item.text(), date, _prompt(record))))
                     item.setData(Qt.ItemDataRole.UserRole, record)
-                    item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
+                    item.setToolTip(as_tooltip(f"{record.pair}\n{date}\n{record.prompt[:400]}"))
                     self.list.addItem(item)
             self.list.setCurrentRow(-1)
         self.list.setVisible(self.list.count() > 0)
@@ -93,10 +95,6 @@ def _fastest(record: ComparisonRecord) -> str:
     return ""
 
 
-def _date(record: ComparisonRecord) -> str:
-    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(record.created)).date(), QLocale.FormatType.ShortFormat)
-
-
 def _prompt(record: ComparisonRecord) -> str:
     return " ".join(record.prompt[:200].split())
 
@@ -105,4 +103,4 @@ def _describe(index: Index) -> Row:
     record: ComparisonRecord = index.data(Qt.ItemDataRole.UserRole)
     fastest = _fastest(record)
     prompt = f" · {_prompt(record)}" if fastest else _prompt(record)
-    return Row(_title(record), trailing=_date(record), excerpt=("", fastest, prompt))
+    return Row(_title(record), trailing=short_date(record.created), excerpt=("", fastest, prompt))

@@ -1,66 +1,102 @@
-"""Search results: each hit with its chat's title and the surrounding text."""
+"""Search results: chats, each with the messages that match."""
 
 import re
+from dataclasses import dataclass
 
-from PySide6.QtCore import QDate, QDateTime, QLocale, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.storage.chat_search import SearchHit
 from app.storage.store import ChatSummary
-from app.text.language import tr
+from app.text.dates import date_and_time, short_date
+from app.text.language import number, tr
 from app.widgets.controls import as_tooltip
 from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import Theme
 
+MOST_HITS = 3  # shown of a chat until all are requested
 _SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")
-HIT = Qt.ItemDataRole.UserRole
-TITLE = Qt.ItemDataRole.UserRole + 1
-WHEN = Qt.ItemDataRole.UserRole + 2
+RESULT = Qt.ItemDataRole.UserRole
+
+
+@dataclass(frozen=True)
+class ChatHits:
+    """A chat whose title or messages match a search."""
+
+    chat: ChatSummary
+    in_title: bool
+    hits: tuple[SearchHit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row: a chat, one of its messages (`hit`), or the number of hits not shown."""
+
+    found: ChatHits
+    hit: SearchHit | None = None
+    more: int = 0
 
 
 class SearchResults(QListView):
-    """A list of search hits, opened by a click or Return."""
+    """A list of chats and hits, opened by a click or Return."""
 
     opened = Signal(str, str)  # chat id, message id (empty for a hit in the title)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = QStandardItemModel(self)
+        self._found: list[ChatHits] = []
+        self._complete: set[str] = set()  # IDs of chats with all hits shown
         self.setModel(self._model)
         self.setItemDelegate(RowDelegate(theme, self, _describe))
         self.setAccessibleName(tr("Search results"))
         self.setFrameShape(QListView.Shape.NoFrame)
-        self.setUniformItemSizes(True)
 
-    def show_hits(self, found: list[tuple[ChatSummary, SearchHit]]) -> None:
-        """Show chats with their hits. Equal titles also show the chat's date."""
-        self._model.clear()
-        ids: dict[str, set[str]] = {}
-        for entry, _ in found:
-            ids.setdefault(entry.title, set()).add(entry.id)
-        for entry, hit in found:
-            title, alone = entry.title, len(ids[entry.title]) == 1
-            when, at = ("", "") if alone else (_when(entry.changed), _at(entry.changed))
-            excerpt = "".join(_parts(hit))
-            item = QStandardItem(f"{title}, {at}: {excerpt}" if at else f"{title}: {excerpt}")  # for screen readers
-            item.setData(hit, HIT)
-            item.setData(title, TITLE)
-            item.setData(when, WHEN)
-            item.setEditable(False)
-            item.setToolTip(as_tooltip(excerpt))
-            self._model.appendRow(item)
+    def show_chats(self, found: list[ChatHits]) -> None:
+        self._found, self._complete = found, set()
+        self._fill()
         self.scrollToTop()
 
-    def hits(self) -> list[SearchHit]:
-        return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
+    def _fill(self) -> None:
+        self._model.clear()
+        for found in self._found:
+            hits = found.hits if found.chat.id in self._complete else found.hits[:MOST_HITS]
+            left = len(found.hits) - len(hits)
+            date = date_and_time(found.chat.changed)
+            self._add(Result(found), f"{found.chat.title}, {date}", f"{found.chat.title}\n{date}")
+            for hit in hits:
+                excerpt = "".join(_parts(hit))
+                self._add(Result(found, hit), excerpt, excerpt)
+            if left:
+                self._add(Result(found, more=left), more_text(left))
+
+    def _add(self, result: Result, said: str, tip: str = "") -> None:
+        item = QStandardItem(said)
+        item.setData(result, RESULT)
+        item.setEditable(False)
+        item.setToolTip(as_tooltip(tip))
+        self._model.appendRow(item)
+
+    def results(self) -> list[Result]:
+        return [self._model.item(row).data(RESULT) for row in range(self._model.rowCount())]
 
     def open_row(self, row: int) -> None:
+        """Open a chat, at the first hit unless its title matches, or show all its hits."""
         index = self._model.index(row, 0)
-        if index.isValid():
-            self.setCurrentIndex(index)
-            hit: SearchHit = index.data(HIT)
-            self.opened.emit(hit.chat, hit.message)
+        if not index.isValid():
+            return
+        self.setCurrentIndex(index)
+        result: Result = index.data(RESULT)
+        found = result.found
+        if result.more:
+            self._complete.add(found.chat.id)
+            self._fill()
+            self.setCurrentIndex(self._model.index(row, 0))
+        elif result.hit is None and found.in_title:
+            self.opened.emit(found.chat.id, "")
+        else:
+            self.opened.emit(found.chat.id, (result.hit or found.hits[0]).message)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
@@ -75,8 +111,17 @@ class SearchResults(QListView):
             self.open_row(index.row())
 
 
+def more_text(count: int) -> str:
+    return tr("1 more message") if count == 1 else tr("{count} more messages", count=number(count))
+
+
 def _describe(index: Index) -> Row:
-    return Row(index.data(TITLE), trailing=index.data(WHEN), excerpt=_parts(index.data(HIT)))
+    result: Result = index.data(RESULT)
+    if result.hit is not None:
+        return Row("", excerpt=_parts(result.hit), indented=True)
+    if result.more:
+        return Row("", excerpt=("", "", more_text(result.more)), indented=True)
+    return Row(result.found.chat.title, excerpt=(short_date(result.found.chat.changed), "", ""))
 
 
 def _parts(hit: SearchHit) -> tuple[str, str, str]:
@@ -88,15 +133,3 @@ def _parts(hit: SearchHit) -> tuple[str, str, str]:
 def without_markup(text: str) -> str:
     """Remove Markdown markers around words; an excerpt is too short to parse."""
     return _SIGNS.sub("", text)
-
-
-def _at(seconds: float) -> str:
-    """Format seconds since 1970 as a date and time."""
-    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
-
-
-def _when(seconds: float) -> str:
-    """Format seconds since 1970 as a time of today or a short date."""
-    moment = QDateTime.fromSecsSinceEpoch(int(seconds))
-    part = moment.time() if moment.date() == QDate.currentDate() else moment.date()
-    return QLocale().toString(part, QLocale.FormatType.ShortFormat)

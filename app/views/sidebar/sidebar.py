@@ -10,7 +10,7 @@ from app.session.reply_runner import ReplyRunner
 from app.storage.chat_search import SearchHit, terms_of
 from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
-from app.views.sidebar.search_results import SearchResults
+from app.views.sidebar.search_results import ChatHits, SearchResults
 from app.widgets.controls import IconButton, SearchField, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
@@ -82,13 +82,17 @@ class Sidebar(QWidget):
                 return  # the search text has changed
             chats = self._library.entries
             terms = [term.casefold() for term in terms_of(words)]
-            found = [
-                (entry, SearchHit(entry.id, "", tr("In the title"), 0, 0))
+            titles = [
+                entry.id
                 for entry in sorted(chats.values(), key=lambda entry: -entry.changed)
                 if terms and all(term in entry.title.casefold() for term in terms)
             ]
-            found += [(chats[hit.chat], hit) for hit in hits if hit.chat in chats]
-            self.results.show_hits(found)
+            by_chat: dict[str, list[SearchHit]] = {id: [] for id in titles}
+            for hit in hits:
+                if hit.chat in chats:
+                    by_chat.setdefault(hit.chat, []).append(hit)
+            found = [ChatHits(chats[id], id in titles, tuple(each)) for id, each in by_chat.items()]
+            self.results.show_chats(found)
             self.empty.setText(tr("No results for “{words}”", words=words.strip()[:60]))
             self._pages.setCurrentWidget(self.results if found else self.empty)
 

@@ -1,0 +1,20 @@
+"""Dates and times in the window's language."""
+
+from PySide6.QtCore import QDate, QDateTime, QLocale
+
+from app.text.language import tr
+
+
+def short_date(seconds: float) -> str:
+    """Format seconds since 1970 as a time of today, or as a date such as “Nov 10”."""
+    moment, today = QDateTime.fromSecsSinceEpoch(int(seconds)), QDate.currentDate()
+    if moment.date() == today:
+        return QLocale().toString(moment.time(), QLocale.FormatType.ShortFormat)
+    same_year = moment.date().year() == today.year()
+    # as in the documentation of QDate.toString
+    return QLocale().toString(moment.date(), tr("MMM d") if same_year else tr("MMM d, yyyy"))
+
+
+def date_and_time(seconds: float) -> str:
+    """Format seconds since 1970 as a date and time."""
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)

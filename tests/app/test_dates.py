@@ -1,0 +1,34 @@
+"""Dates and times in the window's language."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.text.dates import date_and_time, short_date
+from app.text.language import use
+
+
+@given(st.datetimes(datetime(1990, 1, 2), datetime(2090, 1, 1)))
+def test_a_short_date_has_the_year_unless_it_is_this_one(moment: datetime) -> None:
+    use("en")
+    text, today = short_date(moment.timestamp()), datetime.now().astimezone()
+    if moment.date() != today.date():
+        assert text.startswith(f"{moment:%b} {moment.day}") and (str(moment.year) in text) == (moment.year != today.year)
+
+
+def test_a_moment_of_today_has_its_time_only() -> None:
+    use("en")
+    now = datetime.now().astimezone()
+    assert ":" in short_date(now.timestamp()) and f"{now:%b}" not in short_date(now.timestamp())
+    assert ":" in date_and_time((now - timedelta(days=400)).timestamp())
+
+
+def test_dates_follow_the_language() -> None:
+    moment = datetime(2001, 11, 10, 12).timestamp()
+    use("de")
+    assert short_date(moment) == "10. Nov. 2001"
+    use("zh_CN")
+    assert short_date(moment) == "2001年11月10日"
+    use("en")
+    assert short_date(moment) == "Nov 10, 2001"
