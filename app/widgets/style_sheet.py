@@ -44,6 +44,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text}; {selection} }}
     QFrame[look^="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
     QFrame[look="composer-active"] {{ border-color: {c.accent}; }}
+    QFrame[look="group"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="notice"], QFrame[look="undo"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="warning"] {{ background: {c.copied_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}

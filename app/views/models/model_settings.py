@@ -10,7 +10,8 @@ from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import sentences, tr
 from app.widgets.controls import ThinBar, button, entry, small_label
-from app.widgets.layout import Form, column
+from app.widgets.grouped_form import GroupedForm
+from app.widgets.layout import column
 from app.widgets.theme import Theme
 from mlx_engine.contract.secrets import is_available
 
@@ -23,7 +24,7 @@ class ModelSettings(QWidget):
     def __init__(self, theme: Theme, picker: Picker) -> None:
         super().__init__()
         self._picker, self._storage = picker, picker.storage
-        form = Form(theme)
+        form = GroupedForm(theme)
         self.folder = entry(read_only=True)
         self.move_button = button(tr("Move…"), tr("Move the models to another folder"), "bordered", self._choose_folder)
         self.stop = button(tr("Stop"), tr("Stop moving"), "bordered", self._storage.stop_moving)

@@ -4,15 +4,16 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
 
 from app.session.preferences import SETTINGS, Pane, Preferences, Setting
 from app.text.language import tr
-from app.widgets.controls import Label, button
+from app.widgets.controls import Label, Switch, button
+from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import Form, Item, PageList, ScrollingPage, column, line, row
 from app.widgets.theme import Theme, set_look
 
-DEFAULT_SIZE = QSize(680, 480)
+DEFAULT_SIZE = QSize(760, 540)
 PANE_ICONS: dict[Pane, str] = {
     "general": "sliders",
     "appearance": "eye",
@@ -54,7 +55,6 @@ class SettingsDialog(QDialog):
         self._settings = [setting for setting in SETTINGS if setting.pane and setting.key not in hidden]
         self.fields: dict[str, QWidget] = {}
         self.parts: dict[Pane, QWidget] = {}
-        self.setWindowTitle(tr("Settings"))
         self.resize(DEFAULT_SIZE)
         self.size_label = Label()
         set_look(self.size_label, "secondary")
@@ -65,7 +65,7 @@ class SettingsDialog(QDialog):
         for pane, name in pane_names().items():
             self.list.add_page(name, PANE_ICONS[pane])
             self._stack.addWidget(ScrollingPage(self._make_pane(pane, parts.get(pane))))
-        self.list.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self.list.currentRowChanged.connect(self._open_pane)
         row(self.list.side, line("upright"), (self._stack, 1), spacing=0, parent=self)
         self.list.fit()
         theme.text_resized.connect(self._set_width)
@@ -74,12 +74,17 @@ class SettingsDialog(QDialog):
         self.refresh()
         self.show_pane("general")
 
+    @Slot(int)
+    def _open_pane(self, place: int) -> None:
+        self._stack.setCurrentIndex(place)
+        self.setWindowTitle(tr("Settings – {pane}", pane=self.list.item(place).text()))
+
     def show_pane(self, pane: Pane) -> None:
         self.list.setCurrentRow(list(pane_names()).index(pane))
         self.list.setFocus()
 
     def _make_pane(self, pane: Pane, part: Callable[[Form], QWidget | None] | None) -> QWidget:
-        page, form = QWidget(), Form(self._theme)
+        page, form = QWidget(), GroupedForm(self._theme)
         for setting in self._settings:
             if setting.pane == pane:
                 self._add_row(form, setting)
@@ -96,21 +101,20 @@ class SettingsDialog(QDialog):
 
     def _add_row(self, form: Form, setting: Setting) -> None:
         label, help = setting.label(), setting.help() if setting.help is not None else ""
-        field = self.fields[setting.key] = self._make_field(setting, label)
+        field = self.fields[setting.key] = self._make_field(setting)
         extra: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
         if setting is Preferences.language:
             extra.append(self.restart)
-        form.add_row(label if setting.choices is not None else "", field, *extra, help=help)
+        form.add_row(label, field, *extra, help=help)
 
-    def _make_field(self, setting: Setting, label: str) -> QWidget:
+    def _make_field(self, setting: Setting) -> QWidget:
         def store(value: Any) -> None:
             setting.write(self._preferences, value)
 
         if setting.choices is None:
-            box = QCheckBox(label)
-            box.setAccessibleName(label)
-            box.toggled.connect(store)
-            return box
+            switch = Switch(self._theme, "")
+            switch.toggled.connect(store)
+            return switch
         choices = setting.choices()
         values = list(choices)
         if isinstance(setting.default, int):
@@ -136,7 +140,7 @@ class SettingsDialog(QDialog):
             field, value = self.fields[setting.key], setting.read(self._preferences)
             choices = setting.choices() if setting.choices is not None else {}
             with QSignalBlocker(field):
-                if isinstance(field, QCheckBox):
+                if isinstance(field, QAbstractButton):
                     field.setChecked(value)
                 elif isinstance(field, QComboBox):
                     field.setCurrentIndex(list(choices).index(value))

@@ -150,7 +150,7 @@ def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettin
     assert set(dialog.fields) == {setting.key for setting in shown}
     for setting in shown:
         field, before = dialog.fields[setting.key], setting.read(preferences)
-        if isinstance(field, QCheckBox):
+        if isinstance(field, Switch):
             field.click()
         elif isinstance(field, QComboBox):
             field.activated.emit(field.count() - 1)
