@@ -17,7 +17,7 @@ from mlx_engine.models.library.pair import CustomPair, Pair
 from mlx_engine.models.library.speeds import SpeedKind, SpeedRange, speed_key
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
-Filter = Literal["all", "fits", "on disk", "coding", "small"]
+Filter = Literal["all", "fits", "on disk", "coding", "small", "hub"]
 Folders = tuple[Path, Path | None]  # target and drafter
 
 SMALL_BYTES = 12e9
@@ -82,6 +82,7 @@ class Candidate:
     custom: CustomPair | None = None
     endpoint: SavedEndpoint | None = None
     auto: bool = True
+    downloads: int | None = None  # if it was found on the hub
 
     @classmethod
     def of_endpoint(cls, saved: SavedEndpoint) -> "Candidate":
@@ -93,6 +94,10 @@ class Candidate:
         name = pair.name or (target.parent.name if pair.is_local and target.name == "target" else target.name)
         id = f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
         return cls(id, name, (variant,), note=tr("Custom pair."), custom=pair)
+
+    @classmethod
+    def of_repo(cls, repo: str, downloads: int) -> "Candidate":
+        return cls(f"hub:{repo}", repo.split("/")[-1], (Variant(pair=Pair(repo)),), downloads=downloads)
 
     @property
     def shown(self) -> Variant:
@@ -131,8 +136,17 @@ class Candidate:
         return not self.why_not and self.verdict in ("comfortable", "tight")
 
     @property
+    def from_hub(self) -> bool:
+        """Whether it was found by a search of the hub and isn't a listed pair."""
+        return self.downloads is not None
+
+    @property
     def verdict_text(self) -> str:
-        return tr("Not supported yet") if self.why_not else fit_text(self.verdict, self.shown.slow)
+        if self.why_not is None:
+            return fit_text(self.verdict, self.shown.slow)
+        if self.why_not.code == "target_is_drafter":
+            return tr("{kind} drafter", kind=dict(self.why_not.values)["kind"])
+        return tr("Can't run") if self.from_hub else tr("Not supported yet")
 
     @property
     def summary(self) -> str:
@@ -140,6 +154,11 @@ class Candidate:
         if self.endpoint is not None:
             found = self.endpoint.endpoint
             return " · ".join(one_line(text, MAX_NAME) for text in (found.host, found.model) if text)
+        if self.from_hub and self.shown.pair is not None:
+            owner = self.shown.pair.target.split("/")[0]
+            if self.why_not or not self.shown.size:
+                return f"{owner} · {self.verdict_text if self.why_not else self._not_checked}"
+            return f"{owner} · {size(self.shown.size)} · {self.verdict_text}"
         if self.why_not:
             return self.verdict_text
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
@@ -148,13 +167,22 @@ class Candidate:
         return f"{weights} · {self.verdict_text}"
 
     @property
+    def is_unchecked(self) -> bool:
+        """Whether what it needs isn't known yet."""
+        return self.from_hub and not (self.shown.checked or self.shown.problem or self.why_not)
+
+    @property
+    def _not_checked(self) -> str:
+        return tr("Not checked") if self.shown.problem else tr("Checking…")
+
+    @property
     def sees(self) -> str:
         """That the pair sees images, or an empty string."""
         return tr("Sees images") if self.shown.sees else ""
 
     @property
     def confirmed(self) -> bool:
-        return self.entry is None or self.entry.confirmed
+        return not self.from_hub and (self.entry is None or self.entry.confirmed)
 
     @property
     def tags(self) -> list[str]:

@@ -21,6 +21,7 @@ class PairRows(QObject):
         super().__init__(parent)
         self._endpoints = endpoints
         self.pairs: tuple[Candidate, ...] = ()
+        self.found: tuple[Candidate, ...] = ()  # on the hub
         self.search = ""
         self.filter: Filter = "all"
         self.selected = ""
@@ -29,12 +30,16 @@ class PairRows(QObject):
 
     @property
     def listed(self) -> tuple[Candidate, ...]:
-        return (*map(Candidate.of_endpoint, self._endpoints.saved), *self.pairs)
+        return (*map(Candidate.of_endpoint, self._endpoints.saved), *self.pairs, *self.found)
 
     @property
     def matching(self) -> list[Candidate]:
-        """The endpoints and pairs that match the filter and the search."""
-        return matching(self.listed, self.filter, self.search)
+        """The endpoints and pairs that match the filter and the search.
+
+        The hub has chosen its rows.
+        """
+        listed = [one for one in self.listed if not one.from_hub]
+        return list(self.found) if self.filter == "hub" else matching(listed, self.filter, self.search)
 
     @property
     def current(self) -> Candidate | None:
@@ -97,12 +102,26 @@ class PairRows(QObject):
 
     def update(self, pair: Pair, change: Callable[[Variant], Variant]) -> None:
         """Change the first variant with this pair."""
-        for one in self.pairs:
+        for one in (*self.found, *self.pairs) if self.filter == "hub" else self.pairs:
             for index, variant in enumerate(one.variants):
                 if variant.pair == pair:
                     self._replace(one.with_variant(index, change(variant)))
                     return
         self.changed.emit()
+
+    def show_found(self, found: Sequence[Candidate]) -> None:
+        """List what was found on the hub, and select the first if none is selected."""
+        self.found = tuple(found)
+        if self.filter == "hub" and self.found and self.current not in self.found:
+            self.selected = self.found[0].id
+            self.picked.emit()
+        self.changed.emit()
+
+    def replace_found(self, changed: Candidate) -> None:
+        """Update a row of the hub, and have it checked further if it is selected."""
+        self._replace(changed)
+        if changed.id == self.selected:
+            self.picked.emit()
 
     def _show_next_target(self) -> None:
         targets = [variant.pair and variant.pair.target for variant in self.current.variants] if self.current else []
@@ -111,5 +130,7 @@ class PairRows(QObject):
             self._target_next = ""
 
     def _replace(self, changed: Candidate) -> None:
-        self.pairs = tuple(changed if one.id == changed.id else one for one in self.pairs)
+        self.pairs, self.found = (
+            tuple(changed if one.id == changed.id else one for one in rows) for rows in (self.pairs, self.found)
+        )
         self.changed.emit()

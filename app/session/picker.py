@@ -11,6 +11,7 @@ from app.session.background_work import Background
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Endpoints
+from app.session.hub_search import HubSearch, list_found
 from app.session.measurements import RooflineRunner
 from app.session.model_list import Candidate, Variant
 from app.session.model_storage import Storage
@@ -66,6 +67,8 @@ class Picker(QObject):
         self.endpoints.message.connect(self.message)
         self.endpoints.changed.connect(self.changed)
         self.rows = PairRows(self.endpoints, self)
+        self.hub_search = HubSearch(self.rows, self)
+        self.hub_search.changed.connect(self.changed)
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
         self._measured_now = False  # in this run, even if the result couldn't be saved
@@ -90,6 +93,7 @@ class Picker(QObject):
     def close(self) -> None:
         """Stop downloads, keeping partial files, and purge deleted pairs."""
         self.endpoints.close()
+        self.hub_search.close()
         self.storage.close()
         self.background.close()
         self.downloads.close()
@@ -176,6 +180,8 @@ class Picker(QObject):
         shown, pair = one.shown, one.shown.pair
         if pair is None or shown.checked or pair in self.checking:
             return
+        if one.from_hub and pair.drafter is None and shown.problem is None:
+            return  # the search checks it
 
         def work() -> Variant:
             try:
@@ -211,6 +217,9 @@ class Picker(QObject):
         one = self.rows.current
         if one is None or one.shown.pair is None or not (self.state(one) in ("paused", "failed") or self.can_download):
             return
+        if one.from_hub and self.download_of(one) is None:
+            self._add_found(one)
+            return
         repos = set(one.shown.pair.repos)
         deleted = next((deleted for deleted in self.storage.deleted if set(deleted.repos) <= repos), None)
         if not self._may_act():
@@ -219,6 +228,20 @@ class Picker(QObject):
             self.storage.restore(deleted)
         else:
             self.downloads.add(one.shown.pair)
+
+    def _add_found(self, one: Candidate) -> None:
+        """List a model of the hub as a custom pair, and download it."""
+        pair = one.shown.pair
+        if pair is None or not self._may_act():
+            return
+
+        def then(added: Candidate) -> None:
+            self.rows.add(added)
+            self.rows.select(added.id)
+            self.refresh()
+            self.downloads.add(pair)
+
+        self.background.run(lambda: list_found(one), then, saves=True)
 
     @Slot()
     def pause(self) -> None:

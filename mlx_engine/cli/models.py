@@ -109,7 +109,7 @@ def _list(args: argparse.Namespace) -> int:
 def _search(args: argparse.Namespace) -> int:
     known, here, words = load_catalog(), local_models(), " ".join(args.words)
     entries = known.search(words)
-    repos = Hub().search(words) if args.hub else []
+    repos = [found.name for found in Hub().search(words)] if args.hub else []
     if args.json:
         print_json({"pairs": [_entry(entry, here) for entry in entries], "repos": repos})
         return 0

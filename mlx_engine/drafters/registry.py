@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.drafters.dflash.config import KIND as DFLASH
 from mlx_engine.drafters.dflash2.config import KIND as DFLASH2
 from mlx_engine.drafters.dspark.config import KIND as DSPARK
@@ -67,6 +68,14 @@ def looks_like_drafter(config: dict) -> bool:
         or str(config.get("model_type")).endswith("_mtp")
         or any(kind.resembles and kind.resembles in names for kind in KINDS.values())
     )
+
+
+def kind_name(config: dict) -> str:
+    """Return the name of a drafter's kind, or its architecture if it isn't supported."""
+    try:
+        return parse(config).kind
+    except UserError:
+        return next(iter(architectures(config)), str(config.get("model_type")))
 
 
 def make(

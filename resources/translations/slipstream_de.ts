@@ -559,6 +559,26 @@
             <translation>Das ist der eigene Server von Slipstream, der die hier geladenen Modelle nutzt. Geben Sie eine andere Adresse ein.</translation>
         </message>
         <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>DFlash doesn't support the “{family}” family yet, so this model uses plain decoding.</source>
+            <translation>DFlash unterstützt die Familie „{family}“ noch nicht, daher dekodiert dieses Modell einfach.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>Drafters couldn't be looked up.</source>
+            <translation>Drafter konnten nicht gesucht werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>Looking for drafters…</source>
+            <translation>Drafter werden gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>No drafter was found in the catalog, on this computer, or on the hub, so this model uses plain decoding.</source>
+            <translation>Weder im Katalog noch auf diesem Computer oder im Hub wurde ein Drafter gefunden, daher dekodiert dieses Modell einfach.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 aktive Anfrage</translation>
@@ -610,8 +630,23 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Can't run</source>
+            <translation>Läuft nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Checking…</source>
+            <translation>Wird geprüft …</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Custom pair.</source>
             <translation>Eigenes Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Not checked</source>
+            <translation>Nicht geprüft</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -627,6 +662,11 @@
             <location filename="../../app/session/model_list.py" />
             <source>Unknown size</source>
             <translation>Größe unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>{kind} drafter</source>
+            <translation>{kind}-Drafter</translation>
         </message>
         <message>
             <location filename="../../app/session/model_storage.py" />
@@ -2002,6 +2042,16 @@
             <location filename="../../app/storage/wording.py" />
             <source>“{quoted}”</source>
             <translation>„{quoted}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMM d</source>
+            <translation>d. MMM</translation>
+        </message>
+        <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMM d, yyyy</source>
+            <translation>d. MMM yyyy</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
@@ -3575,11 +3625,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Checking…</source>
-            <translation>Wird geprüft …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>Dieses Paar von diesem Computer löschen</translation>
         </message>
@@ -3695,6 +3740,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Downloads</source>
+            <translation>Downloads</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Drafter context</source>
             <translation>Kontext des Drafters</translation>
         </message>
@@ -3722,6 +3772,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Kind</source>
             <translation>Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Language model</source>
+            <translation>Sprachmodell</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3910,6 +3965,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>{count} in the last month</source>
+            <translation>{count} im letzten Monat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} by {maker}</source>
             <translation>{kind} von {maker}</translation>
         </message>
@@ -4060,6 +4120,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Enter a model's name, or OWNER/NAME. Your search is sent to the hub.</source>
+            <translation>Geben Sie den Namen eines Modells oder EIGENTÜMER/NAME ein. Ihre Suche wird an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
         </message>
@@ -4085,6 +4150,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Hub</source>
+            <translation>Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>Modelle werden gesucht …</translation>
         </message>
@@ -4100,13 +4170,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>No pairs match this filter.</source>
-            <translation>Kein Paar passt zu diesem Filter.</translation>
+            <source>No listed pairs match “{search}”.</source>
+            <translation>Kein aufgeführtes Paar passt zu „{search}“.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
-            <translation>Kein Paar passt zu „{search}“. Wählen Sie „Hinzufügen“ ▸ „Eigenes Paar“, um eines aus dem Hub hinzuzufügen.</translation>
+            <source>No models on the hub match “{search}”.</source>
+            <translation>Kein Modell im Hub passt zu „{search}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match this filter.</source>
+            <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -4125,8 +4200,28 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the Hub</source>
+            <translation>Hub durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the hub</source>
+            <translation>Hub durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the hub again</source>
+            <translation>Hub erneut durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>Drafter wird gesucht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Searching the hub…</source>
+            <translation>Der Hub wird durchsucht …</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -4865,8 +4960,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Settings</source>
-            <translation>Einstellungen</translation>
+            <source>Settings – {pane}</source>
+            <translation>Einstellungen – {pane}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -4930,13 +5025,18 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
+            <source>1 more message</source>
+            <translation>1 weitere Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/search_results.py" />
             <source>Search results</source>
             <translation>Suchergebnisse</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>Im Titel</translation>
+            <location filename="../../app/views/sidebar/search_results.py" />
+            <source>{count} more messages</source>
+            <translation>{count} weitere Nachrichten</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/sidebar.py" />
@@ -8228,6 +8328,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />
+            <source>family_not_in_mlx_lm</source>
+            <extracomment>The installed mlx-lm doesn't support the “{family}” family, so this model can't run. Choose another one.</extracomment>
+            <translation>Das installierte mlx-lm unterstützt die Familie „{family}“ nicht, daher kann dieses Modell nicht laufen. Wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
             <translation>{name} kann nicht ausgeführt werden: Das installierte mlx-lm unterstützt die Familie „{family}“ nicht.</translation>
@@ -8351,6 +8457,12 @@
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
             <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein anderes Repo, etwa eines von mlx-community.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>target_is_drafter</source>
+            <extracomment>“{repo}” is a drafter ({kind}), which can't run alone. Enter it as the drafter of its target.</extracomment>
+            <translation>„{repo}“ ist ein Drafter ({kind}), der nicht allein laufen kann. Geben Sie ihn als Drafter seines Targets ein.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/download_queue.py" />

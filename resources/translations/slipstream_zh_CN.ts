@@ -559,6 +559,26 @@
             <translation>这是 Slipstream 自己的服务器，使用的就是这里载入的模型。请输入其他地址。</translation>
         </message>
         <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>DFlash doesn't support the “{family}” family yet, so this model uses plain decoding.</source>
+            <translation>DFlash 尚不支持“{family}”系列，因此该模型使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>Drafters couldn't be looked up.</source>
+            <translation>无法查找草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>Looking for drafters…</source>
+            <translation>正在查找草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/hub_search.py" />
+            <source>No drafter was found in the catalog, on this computer, or on the hub, so this model uses plain decoding.</source>
+            <translation>在目录、本机和 Hub 上都未找到草稿模型，因此该模型使用普通解码。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 个活动请求</translation>
@@ -610,8 +630,23 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Can't run</source>
+            <translation>无法运行</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Checking…</source>
+            <translation>正在检查…</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Custom pair.</source>
             <translation>自定义模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>Not checked</source>
+            <translation>未检查</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
@@ -627,6 +662,11 @@
             <location filename="../../app/session/model_list.py" />
             <source>Unknown size</source>
             <translation>大小未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>{kind} drafter</source>
+            <translation>{kind} 草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/session/model_storage.py" />
@@ -2002,6 +2042,16 @@
             <location filename="../../app/storage/wording.py" />
             <source>“{quoted}”</source>
             <translation>“{quoted}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMM d</source>
+            <translation>M月d日</translation>
+        </message>
+        <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMM d, yyyy</source>
+            <translation>yyyy年M月d日</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
@@ -3575,11 +3625,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
-            <source>Checking…</source>
-            <translation>正在检查…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>从磁盘删除此模型对</translation>
         </message>
@@ -3695,6 +3740,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Downloads</source>
+            <translation>下载次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Drafter context</source>
             <translation>草稿模型上下文</translation>
         </message>
@@ -3722,6 +3772,11 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Kind</source>
             <translation>类型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Language model</source>
+            <translation>语言模型</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -3910,6 +3965,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>{count} in the last month</source>
+            <translation>最近一个月 {count} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>{kind} by {maker}</source>
             <translation>{maker} 的 {kind}</translation>
         </message>
@@ -4060,6 +4120,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Enter a model's name, or OWNER/NAME. Your search is sent to the hub.</source>
+            <translation>输入模型名称或“所有者/名称”。您的搜索内容会发送到 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Enter two repos or two folders.</source>
             <translation>请输入两个仓库或两个文件夹。</translation>
         </message>
@@ -4085,6 +4150,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Hub</source>
+            <translation>Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Looking for models…</source>
             <translation>正在查找模型…</translation>
         </message>
@@ -4100,13 +4170,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>No pairs match this filter.</source>
-            <translation>没有符合此筛选条件的模型对。</translation>
+            <source>No listed pairs match “{search}”.</source>
+            <translation>列表中没有与“{search}”匹配的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.</source>
-            <translation>没有与“{search}”匹配的模型对。选取“添加”&gt;“自定义模型对”，从 Hub 添加。</translation>
+            <source>No models on the hub match “{search}”.</source>
+            <translation>Hub 上没有与“{search}”匹配的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>No pairs match this filter.</source>
+            <translation>没有符合此筛选条件的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -4125,8 +4200,28 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the Hub</source>
+            <translation>搜索 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the hub</source>
+            <translation>搜索 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Search the hub again</source>
+            <translation>再次搜索 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
             <source>Searching for a drafter…</source>
             <translation>正在查找草稿模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Searching the hub…</source>
+            <translation>正在搜索 Hub…</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -4865,8 +4960,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Settings</source>
-            <translation>设置</translation>
+            <source>Settings – {pane}</source>
+            <translation>设置 – {pane}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -4930,13 +5025,18 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
+            <source>1 more message</source>
+            <translation>另外 1 条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/search_results.py" />
             <source>Search results</source>
             <translation>搜索结果</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>在标题中</translation>
+            <location filename="../../app/views/sidebar/search_results.py" />
+            <source>{count} more messages</source>
+            <translation>另外 {count} 条消息</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/sidebar.py" />
@@ -8228,6 +8328,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/families.py" />
+            <source>family_not_in_mlx_lm</source>
+            <extracomment>The installed mlx-lm doesn't support the “{family}” family, so this model can't run. Choose another one.</extracomment>
+            <translation>已安装的 mlx-lm 不支持“{family}”系列，因此该模型无法运行。请选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: the installed mlx-lm doesn't support the “{family}” family.</extracomment>
             <translation>无法运行 {name}：已安装的 mlx-lm 不支持“{family}”系列。</translation>
@@ -8351,6 +8457,12 @@
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose another repo, such as one from mlx-community.</extracomment>
             <translation>{repo} 没有 safetensors 权重。请选取其他仓库，例如 mlx-community 的仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>target_is_drafter</source>
+            <extracomment>“{repo}” is a drafter ({kind}), which can't run alone. Enter it as the drafter of its target.</extracomment>
+            <translation>“{repo}”是草稿模型（{kind}），不能单独运行。请将它作为其目标模型的草稿模型输入。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/download_queue.py" />

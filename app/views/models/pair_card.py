@@ -129,7 +129,7 @@ class PairCard(ScrollingPage):
     def _show_actions(self, one: Candidate, state: PairState) -> None:
         why_busy = self._activity.why_busy
         if state == "absent":
-            checking = one.shown.pair in self._picker.checking and not one.confirmed
+            checking = (one.shown.pair in self._picker.checking and not one.confirmed) or one.is_unchecked
             text = "" if one.why_not else tr("Checking…") if checking else download_text(one.shown)
         else:
             text = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In use")}.get(state, "")

@@ -31,13 +31,16 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
     block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
-    kinds = (shown.kind, tr("block size {count}", count=block) if block else "", one.family)
+    alone = tr("Language model") if one.from_hub and not shown.kind and not one.why_not and one.family else ""
+    kinds = (alone, shown.kind, tr("block size {count}", count=block) if block else "", one.family)
     facts[tr("Kind")] = ", ".join(filter(None, kinds))
     if shown.pair is not None:
         facts[tr("Target")] = shown.pair.target
         facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
     if shown.folders is not None:
         facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
+    if one.downloads:
+        facts[tr("Downloads")] = tr("{count} in the last month", count=number(one.downloads))
     return {name: text for name, text in facts.items() if text}
 
 
@@ -72,6 +75,8 @@ def _context(shown: Variant) -> str:
 
 def _drafter_name(variant: Variant) -> str:
     """Return a drafter's kind and maker, or its folder if it isn't from the hub."""
+    if variant.pair is not None and not variant.pair.drafter and variant.drafter is None:
+        return tr("No drafter")
     kind = variant.kind or tr("Drafter")
     if variant.pair is not None and variant.pair.drafter:
         return tr("{kind} by {maker}", kind=kind, maker=variant.pair.drafter.split("/")[0])

@@ -54,6 +54,7 @@ class PickerDialog(QDialog):
             "on disk": tr("On disk"),
             "coding": tr("Coding"),
             "small": tr("Small"),
+            "hub": tr("Hub"),
         }
         self._filters = list(names)
         for index, (which, text) in enumerate(names.items()):
@@ -67,6 +68,10 @@ class PickerDialog(QDialog):
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
+        self.find = button(tr("Search the Hub"), look="bordered", clicked=self._search_hub)
+        self.again = button(tr("Try Again"), tr("Search the hub again"), "bordered", picker.hub_search.again)
+        self.hub_problem = small_label(theme, look="secondary", wrap=True)
+        self.hub_problem.setAccessibleName(tr("Message"))
         self.add = button(tr("Add…"), tr("Add a pair or a connection"), "bordered", self._choose_kind)
         self._kinds = QMenu(self)
         self.custom = self._kinds.addAction(tr("Custom Pair…"), self._add_custom)
@@ -96,8 +101,12 @@ class PickerDialog(QDialog):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         chips = flow(*self.filters.buttons(), gap=0)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
-        foot = column(self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0))
-        column(top, (self.list, 1), (self.empty, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
+        foot = column(
+            self.hub_problem, flow(self.again), self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0)
+        )
+        self._nothing = QWidget()  # in place of an empty list
+        column(self.empty, row(None, self.find, None), None, spacing=16, parent=self._nothing)
+        column(top, (self.list, 1), (self._nothing, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), (self.endpoint, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
         QWidget.setTabOrder(self.search, self.filters.button(0))
@@ -141,17 +150,42 @@ class PickerDialog(QDialog):
         self.endpoint.setVisible(current is not None and current.endpoint is not None and not empty)
         self.card.setVisible(self.endpoint.isHidden() and not empty)
         self.list.setVisible(not empty)
-        self.empty.setVisible(empty)
-        if self._picker.loading:
+        self._nothing.setVisible(empty)
+        self._show_hub(search)
+        if self._picker.rows.filter == "hub":
+            self.empty.setText(self._hub_text(search))
+        elif self._picker.loading:
             self.empty.setText(tr("Looking for models…"))
         elif search:
-            self.empty.setText(tr("No pairs match “{search}”. Choose Add ▸ Custom Pair to add one from the hub.", search=search))
+            self.empty.setText(tr("No listed pairs match “{search}”.", search=search))
         else:
             self.empty.setText(tr("No pairs match this filter."))
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
         elif storage.folder is not None:
             self.space.setText(tr("{size} of disk space available", size=size(storage.folder.free)))
+
+    def _show_hub(self, search: str) -> None:
+        """Show what the hub's filter needs, and offer to use it."""
+        hub, on = self._picker.hub_search, self._picker.rows.filter == "hub"
+        self.search.setPlaceholderText(tr("Search the hub") if on else tr("Search models"))
+        self.find.setVisible(bool(search) and not on and not self._picker.loading)
+        problem = hub.problem if on else ""
+        self.hub_problem.setText(problem)
+        self.hub_problem.setVisible(bool(problem))
+        self.again.setVisible(bool(problem))
+
+    def _hub_text(self, search: str) -> str:
+        hub = self._picker.hub_search
+        if not search:
+            return tr("Enter a model's name, or OWNER/NAME. Your search is sent to the hub.")
+        if hub.problem:
+            return ""
+        return tr("Searching the hub…") if hub.searching else tr("No models on the hub match “{search}”.", search=search)
+
+    @Slot()
+    def _search_hub(self) -> None:
+        self._picker.rows.narrow(self._picker.rows.search, "hub")
 
     def _follow_search(self) -> None:
         """Show the picker's search and filter, which adding a pair clears."""
@@ -185,6 +219,8 @@ class PickerDialog(QDialog):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):
             focus.click()
+        elif focus is self.search and self.find.isVisible():
+            self.find.click()
         elif focus is self.search and self._picker.rows.matching:
             self.list.setFocus()
         elif focus is self.list and main.isVisible() and main.isEnabled():

@@ -5,6 +5,10 @@ A family is the `model_type` in a target's config.json. DFlash supports the fami
 """
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from mlx_engine.contract.errors import EngineText
@@ -74,9 +78,35 @@ NOT_RUNNABLE: dict[str, str] = {
 }
 
 
+# Families that mlx-lm reads as another one (`mlx_lm.utils.MODEL_REMAPPING`, 0.32)
+_READ_AS_ANOTHER = (
+    *("deepseek_v41_text", "falcon_mamba", "gemma4_unified", "iquestcoder", "joyai_llm_flash", "kimi_k2", "llava"),
+    *("minimax_m2", "mistral", "phi-msft", "qwen2_5_vl", "xverse"),
+)
+
+
 def family_of(config: dict) -> Family | None:
     """Return the family of a target's config.json, or None without DFlash support."""
     return FAMILIES.get(str(config.get("model_type")))
+
+
+@cache
+def mlx_lm_families() -> frozenset[str]:
+    """Return the families that mlx-lm has models for, without importing it."""
+    spec = find_spec("mlx_lm")
+    folders = [str(Path(folder) / "models") for folder in (spec and spec.submodule_search_locations) or ()]
+    return frozenset((*(module.name for module in iter_modules(folders)), *_READ_AS_ANOTHER))
+
+
+def missing_family(config: dict) -> EngineText | None:
+    """Return that mlx-lm has no model for a target's family, or None if it has."""
+    family = str(config.get("model_type"))
+    if problem := why_not_runnable(config):
+        return problem
+    if family in mlx_lm_families():
+        return None
+    template = "The installed mlx-lm doesn't support the “{family}” family, so this model can't run. Choose another one."
+    return EngineText.of("family_not_in_mlx_lm", template, family=family)
 
 
 def why_not_runnable(config: dict) -> EngineText | None:

@@ -13,7 +13,8 @@ from typing import TypeVar
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_write
 from mlx_engine.drafters.mtp.config import may_have_mtp
-from mlx_engine.drafters.registry import looks_like_drafter
+from mlx_engine.drafters.registry import kind_name, looks_like_drafter
+from mlx_engine.models.configs.families import missing_family
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem
 from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.hub import Hub, RevisionGone, Unreachable
@@ -73,9 +74,12 @@ def inspect_pair(hub: Hub, cache: HubCache, pair: Pair, revisions: dict[str, str
         if not any(file.path.endswith(".safetensors") for file in listing.files):
             template = "{repo} has no safetensors weights. Choose another repo, such as one from mlx-community."
             raise UserError("repo_without_weights", template, repo=listing.repo)
+    configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
+    if looks_like_drafter(configs[0]):
+        template = "“{repo}” is a drafter ({kind}), which can't run alone. Enter it as the drafter of its target."
+        raise UserError("target_is_drafter", template, repo=pair.target, kind=kind_name(configs[0]))
     if not any(listings[0].find(name) for name in TOKENIZER_FILES):
         raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose a complete model.", repo=pair.target)
-    configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
     head = 0
     if pair.drafter == pair.target:
         configs, head = configs * 2, _weight_bytes(head_listing(hub, listings[0]))
@@ -92,7 +96,7 @@ def _weight_bytes(listing: RepoListing) -> int:
 
 
 def _problem(pair: Pair, target: RepoListing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
-    if problem := target_problem(configs[0]):
+    if problem := target_problem(configs[0]) or missing_family(configs[0]):
         return problem
     if tokenizer.get("auto_map") and not target.find("tokenizer.json"):
         template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."

@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -182,6 +183,14 @@ def unsafe_redirect(endpoint: str) -> UserError:
     return UserError("unsafe_redirect", template, endpoint=endpoint)
 
 
+@dataclass(frozen=True)
+class FoundRepo:
+    """A result of a search. `downloads` are those of the last month, 0 if unknown."""
+
+    name: str
+    downloads: int = 0
+
+
 class Hub:
     """A model hub, accessed with one token. Thread-safe.
 
@@ -265,12 +274,12 @@ class Hub:
         # the token never goes to another host
         return found.location, _headers(self.token if _origin(found.location) == _origin(self.endpoint) else None)
 
-    def search(self, words: str, limit: int = 20) -> list[str]:
-        """Return the names of matching repos, most downloaded first."""
+    def search(self, words: str, limit: int = 20) -> list[FoundRepo]:
+        """Return matching repos, most downloaded first."""
         # not the client's list_models, which retries for half a minute and prints each attempt
         address = f"{self.endpoint}/api/models?search={quote(words, safe='')}&limit={limit}&sort=downloads"
         with traffic.used_for("search"):
-            return self._ask(words, lambda: [one["id"] for one in self._get_json(address) if is_repo(one["id"])])
+            return self._ask(words, lambda: [_found(one) for one in self._get_json(address) if is_repo(one["id"])])
 
     def account(self) -> str:
         return str(self._get_json(f"{self.endpoint}/api/whoami-v2")["name"])
@@ -367,6 +376,11 @@ def _listing(repo: str, info: dict[str, Any]) -> RepoListing:
     name = info.get("id")
     new_name = name if isinstance(name, str) and name.lower() != whole_model(repo).lower() else ""
     return RepoListing(repo, info["sha"], tuple(files), new_name, license)
+
+
+def _found(info: dict[str, Any]) -> FoundRepo:
+    downloads = info.get("downloads")
+    return FoundRepo(info["id"], downloads if type(downloads) is int and downloads > 0 else 0)
 
 
 def _headers(token: str | None) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Search for drafters by name. Whether a drafter fits is decided by its config."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from mlx_engine.contract.errors import EngineText, UserError
@@ -30,18 +31,8 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
         NotForDFlash: the target's family doesn't support DFlash.
         UserError: the hub can't be used.
     """
-    config = hub.read_json(hub.listing(target), "config.json")
-    _check_for_dflash(config)
-    entry = catalog.with_target(target)
-    names = [drafter.repo for drafter in entry.drafters] if entry else []
-    names += [model.repo for model in local if model.is_drafter and "/" in model.repo and _is_named_for(model.repo, target)]
-    names += [name for name in hub.search(f"{base_name(target)}-DFlash") if _is_named_for(name, target)]
     refused = []
-    for name in list(dict.fromkeys(names))[:_MOST_CHECKED]:
-        try:
-            problem = pair_problem(config, hub.read_json(hub.listing(name), "config.json"))
-        except UserError as error:
-            problem = error.text
+    for name, problem in _checked_drafters(hub, catalog, local, target):
         if problem is None:
             return Pair(target, name)
         refused.append((name, problem))
@@ -50,6 +41,31 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
         raise NoDrafter("no_fitting_drafter", template, target=target, drafter=refused[0][0], reason=refused[0][1])
     template = "No drafter for {target} was found in the catalog, on this disk, or on the hub."
     raise NoDrafter("drafter_not_found", template, target=target)
+
+
+def likely_drafters(hub: Hub, catalog: Catalog, local: list[LocalModel], target: str) -> tuple[str, ...]:
+    """Return drafters that fit a target repo, best known first.
+
+    Raises:
+        NotForDFlash: the target's family doesn't support DFlash.
+        UserError: the hub can't be used.
+    """
+    return tuple(name for name, problem in _checked_drafters(hub, catalog, local, target) if problem is None)
+
+
+def _checked_drafters(hub: Hub, catalog: Catalog, local: list[LocalModel], target: str) -> Iterator[tuple[str, EngineText | None]]:
+    """Yield drafters in the catalog, on disk, and on the hub, and why they don't fit."""
+    config = hub.read_json(hub.listing(target), "config.json")
+    _check_for_dflash(config)
+    entry = catalog.with_target(target)
+    names = [drafter.repo for drafter in entry.drafters] if entry else []
+    names += [model.repo for model in local if model.is_drafter and "/" in model.repo and _is_named_for(model.repo, target)]
+    names += [found.name for found in hub.search(f"{base_name(target)}-DFlash") if _is_named_for(found.name, target)]
+    for name in list(dict.fromkeys(names))[:_MOST_CHECKED]:
+        try:
+            yield name, pair_problem(config, hub.read_json(hub.listing(name), "config.json"))
+        except UserError as error:
+            yield name, error.text
 
 
 def find_local_drafter(local: list[LocalModel], target: Path) -> Path:

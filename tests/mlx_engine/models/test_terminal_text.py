@@ -59,7 +59,7 @@ def test_search_results_without_a_valid_name_are_left_out(
     answer: list[Any] = [{"id": "owner/good"}, {"id": f"owner/{HOSTILE}"}, {"id": "owner/x\n  demo  verified"}, {"id": 3}]
     local_hub.instead["/api/models"] = lambda _: httpx2.Response(200, json=answer)
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
-    assert Hub(local_hub.url).search("x") == ["owner/good"]
+    assert [found.name for found in Hub(local_hub.url).search("x")] == ["owner/good"]
     assert main(["models", "search", "zzz", "--hub"]) == 0
     assert capsys.readouterr().out == "  owner/good  on the hub\n"
 

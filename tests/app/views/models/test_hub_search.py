@@ -1,0 +1,157 @@
+"""The search of the hub in the Models window."""
+
+import json
+import threading
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.session.hub_search import MOST, search_words
+from app.session.model_list import Candidate
+from app.views.models.picker_dialog import PickerDialog
+from mlx_engine.models.library.pair import Pair, custom_pairs
+from tests.app.conftest import Running, Start
+from tests.app.views.models.picker_page import card, opened
+from tests.hub.local_hub import LocalHub, answer
+from tests.hub.repos import TARGET, config, drafter_files, target_files
+
+
+def searching(app: Running, words: str) -> PickerDialog:
+    """Open the Models window, and search the hub."""
+    opened(app)
+    picker = app.dialog(PickerDialog)
+    picker.search.setText(words)
+    app.services.picker.rows.narrow(words, "hub")
+    return picker
+
+
+def rows(app: Running) -> dict[str, Candidate]:
+    return {one.id.removeprefix("hub:"): one for one in app.services.picker.rows.found}
+
+
+def checked(app: Running, count: int) -> dict[str, Candidate]:
+    app.until(lambda: len(rows(app)) == count and not any(one.is_unchecked for one in rows(app).values()))
+    return rows(app)
+
+
+def test_each_model_shows_what_it_needs_or_why_it_cannot_run(begin: Start, hub: LocalHub) -> None:
+    hub.repo("maker/zoo-chat", target_files(300_000), tags=("license:mit",))
+    hub.repo("maker/zoo-gguf", {"zoo.gguf": b"GGUF", "config.json": config(**TARGET)})
+    hub.repo("maker/zoo-draft", drafter_files(100_000))
+    hub.repo("maker/zoo-image", target_files(100_000) | {"config.json": config(**TARGET | {"model_type": "stable_zoo"})})
+    hub.repo("maker/zoo-secret", target_files(100_000), gated=True)
+    app = begin()
+    searching(app, "zoo")
+    found = checked(app, 5)
+    chat = found["maker/zoo-chat"]
+    assert chat.why_not is None and chat.shown.fit is not None and chat.shown.license == "mit" and chat.family == "qwen3"
+    assert chat.summary == f"maker · 300 KB · {chat.verdict_text}"
+    reasons = {name: str(one.why_not) for name, one in found.items() if one.why_not}
+    assert "safetensors" in reasons["maker/zoo-gguf"] and "stable_zoo" in reasons["maker/zoo-image"]
+    assert "gated" in reasons["maker/zoo-secret"] and set(reasons) == set(found) - {"maker/zoo-chat"}
+    assert found["maker/zoo-draft"].verdict_text == "DFlash drafter" and "can't run alone" in reasons["maker/zoo-draft"]
+    assert found["maker/zoo-gguf"].verdict_text == "Can't run"
+    app.services.picker.rows.select("hub:maker/zoo-gguf")
+    assert card(app).problem.isVisible() and "safetensors" in card(app).problem.text() and not card(app).main.isVisible()
+
+
+def test_a_click_downloads_a_found_model_with_its_drafter(begin: Start, hub: LocalHub) -> None:
+    hub.repo("maker/zoo-4bit", target_files(300_000))
+    hub.repo("other/zoo-DFlash", drafter_files(100_000))
+    hub.repo("other/zoo-DFlash-wrong", drafter_files(100_000) | {"config.json": config(**TARGET | {"hidden_size": 32})})
+    app = begin()
+    searching(app, "zoo-4bit")
+    checked(app, 1)
+    picker, pair = app.services.picker, Pair("maker/zoo-4bit", "other/zoo-DFlash")
+    app.until(lambda: picker.rows.current is not None and picker.rows.current.shown.pair == pair)
+    app.until(lambda: picker.can_download)
+    assert card(app).main.text().startswith("Download ") and card(app).drafters.count() == 2
+    card(app).main.click()
+    app.until(lambda: picker.rows.current is not None and picker.rows.current.shown.folders is not None)
+    assert [one.pair for one in custom_pairs()] == [pair]
+    assert picker.rows.filter == "all" and picker.state(picker.rows.current) == "ready"  # type: ignore[arg-type]
+
+
+def test_a_new_search_replaces_one_that_is_still_running(begin: Start, hub: LocalHub) -> None:
+    for name in ("zoo", "yak"):
+        hub.repo(f"maker/{name}", target_files(100_000))
+    gate = threading.Event()
+
+    def late(request: httpx2.Request) -> httpx2.Response:
+        gate.wait(60)
+        return hub.usual(request)
+
+    hub.instead["search=zoo"] = late
+    app = begin()
+    picker = searching(app, "zoo")
+    app.until(lambda: any("search=zoo" in path for _, path, _ in hub.asked))
+    picker.search.setText("yak")
+    app.until(lambda: list(rows(app)) == ["maker/yak"])
+    asked = len(hub.asked)
+    gate.set()
+    checked(app, 1)
+    assert not any("zoo" in path for _, path, _ in hub.asked[asked:]) and list(rows(app)) == ["maker/yak"]
+    picker.filters.button(0).click()
+    assert not rows(app) and not app.services.picker.hub_search.words
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [(503, "busy or down"), (429, "busy or down"), ("offline", "without access to the model hub"), ("nonsense", "is invalid")],
+)
+def test_a_failed_search_says_why_and_can_be_repeated(
+    begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, fault: object, words: str
+) -> None:
+    hub.repo("maker/zoo", target_files(100_000))
+    if fault == "offline":
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    else:
+        hub.instead["search=zoo"] = lambda request: answer(
+            fault if isinstance(fault, int) else 200, json.dumps([{"x": 1}]).encode()
+        )
+    app = begin()
+    picker = searching(app, "zoo")
+    app.until(lambda: words in picker.hub_problem.text())
+    assert picker.again.isVisible() and not rows(app)
+    hub.instead.clear()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    picker.again.click()
+    assert not picker.hub_problem.isVisible()
+    checked(app, 1)
+
+
+def test_a_hub_that_fails_during_checks_is_not_asked_for_every_row(begin: Start, hub: LocalHub) -> None:
+    for number in range(MOST):
+        hub.repo(f"maker/zoo-{number}", target_files(10_000))
+    hub.instead["/revision/"] = lambda request: answer(503, b"{}")
+    app = begin()
+    picker = searching(app, "zoo")
+    app.until(lambda: "busy or down" in picker.hub_problem.text())
+    assert len(rows(app)) == MOST and all(one.summary == "maker · Not checked" for one in rows(app).values())
+    assert sum("/revision/" in path for _, path, _ in hub.asked) < MOST
+
+
+def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) -> None:
+    hub.repo("maker/zoo", target_files(10_000))
+    app = begin()
+    opened(app)
+    picker = app.dialog(PickerDialog)
+    asked = len(hub.asked)
+    picker.search.setText("zoo")
+    assert picker.find.isVisible() and len(hub.asked) == asked  # nothing is sent without the hub's filter
+    picker.find.click()
+    assert list(checked(app, 1)) == ["maker/zoo"]
+    picker.search.setText("nothing like it")
+    app.until(lambda: "No models on the hub match" in picker.empty.text())
+    assert not picker.find.isVisible()
+
+
+@given(
+    st.from_regex(r"[A-Za-z0-9]+/[A-Za-z0-9._-]+", fullmatch=True), st.sampled_from(["", "/tree/main", "?library=mlx", "#files"])
+)
+def test_a_pasted_address_is_searched_as_its_repo(repo: str, rest: str) -> None:
+    for start in ("https://huggingface.co/", "http://mirror.example/", "huggingface.co/", "hf.co/"):
+        assert search_words(f" {start}{repo}{rest} ") == repo
+    assert search_words(repo) == repo and search_words("  two   words ") == "two words"
