@@ -120,10 +120,15 @@ class SessionActivity(QObject):
         if refusal := self.refusal_in(chat):
             return refusal
         if self._loader.running:
-            return Notice(tr("The models are still loading. Try again in a moment."), until="loaded")
+            return self._loading_refusal
         if self._loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load", until="pair")
         return Notice(why, offer="load", until="chat") if (why := self._why_private(chat)) else None
+
+    @property
+    def _loading_refusal(self) -> Notice | None:
+        text = tr("The models are still loading. Try again in a moment.")
+        return Notice(text, until="loaded") if self._loader.running else None
 
     def can_start(self) -> bool:
         """Return whether a reply can start in the open chat, or else say why not."""
@@ -141,12 +146,12 @@ class SessionActivity(QObject):
     @Slot()
     def use(self, pair: LoadPair | None = None) -> None:
         """Load a pair (by default, the demo pair) in place of the current one."""
-        if self._is_free(self.alone_refusal()):
+        if self._is_free(self.alone_refusal() or self._loading_refusal):
             self._loader.load(pair or LoadPair())
 
     def connect_to(self, saved: SavedEndpoint) -> None:
         """Use a server in place of the loaded pair."""
-        if self._is_free(self.alone_refusal()):
+        if self._is_free(self.alone_refusal() or self._loading_refusal):
             self._loader.connect_to(saved)
 
     @Slot()

@@ -12,7 +12,7 @@ from app.session.pair_rows import PairRows
 from app.session.pair_survey import check_hub
 from app.text.language import sentences, tr
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.models.downloads.hub import FoundRepo, Hub, NoAnswer
+from mlx_engine.models.downloads.hub import FoundRepo, Hub, NoAnswer, needs_token
 from mlx_engine.models.downloads.matching import NotForDFlash, likely_drafters
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.library import local_models
@@ -41,6 +41,7 @@ class HubSearch(QObject):
         self.searching = False
         self.problem = ""  # why nothing was found, or why checks have ended
         self._number = 0  # of the current search
+        self._failed = 0  # number of the search whose checks have ended
         self._checked: dict[str, Candidate] = {}  # by ID, also of earlier searches
         self._asked: set[str] = set()  # IDs of rows whose drafters were asked for
         self._timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
@@ -101,13 +102,16 @@ class HubSearch(QObject):
 
     def _check(self, number: int, one: Candidate) -> Candidate | None:
         """Return a row with what the model needs, or why it can't run."""
-        if number != self._number or self.problem:
+        if number != self._number or number == self._failed:
             return None
         try:
             variant = check_hub(one.shown)
         except NoAnswer:
+            self._failed = number  # the remaining checks would fail, too
             raise
         except UserError as error:
+            if needs_token(error.text):
+                return one.with_variant(0, replace(one.shown, problem=error.text))
             return replace(one, why_not=error.text)
         if variant.problem is None or variant.problem.code in _TEMPORARY:
             return one.with_variant(0, variant)
@@ -128,7 +132,7 @@ class HubSearch(QObject):
 
     def _unchecked(self, one: Candidate) -> Candidate:
         """Return a row that says why it wasn't checked, if it wasn't."""
-        if one.why_not or one.shown.checked:
+        if one.why_not or one.shown.checked or one.shown.problem:
             return one
         return one.with_variant(0, replace(one.shown, problem=EngineText("window", self.problem)))
 

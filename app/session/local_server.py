@@ -224,7 +224,7 @@ class LocalServer(QObject):
             self.on, self.error = False, translated(error.text) if error else ""
         self.changed.emit()
         if error is not None:
-            self.failed.emit(Notice(tr("The local server is off. {reason}", reason=self.error), until="server"))
+            self.failed.emit(Notice(tr("The local server is off. {reason}", reason=self.error), until="server", help="server"))
 
     @Slot(str)
     def _keep_line(self, line: str) -> None:

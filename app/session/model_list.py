@@ -11,6 +11,7 @@ from app.text.language import tr
 from app.text.plain_text import one_line
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.drafters.parts.drafter_config import DrafterConfig
+from mlx_engine.models.downloads.hub import needs_token
 from mlx_engine.models.fit import Fit, FitVerdict
 from mlx_engine.models.library.catalog import BUILT_IN, CatalogEntry, DrafterRepo
 from mlx_engine.models.library.pair import CustomPair, Pair
@@ -173,7 +174,9 @@ class Candidate:
 
     @property
     def _not_checked(self) -> str:
-        return tr("Not checked") if self.shown.problem else tr("Checking…")
+        if (problem := self.shown.problem) is None:
+            return tr("Checking…")
+        return tr("Access needed") if needs_token(problem) else tr("Not checked")
 
     @property
     def sees(self) -> str:

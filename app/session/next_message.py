@@ -57,6 +57,7 @@ class NextMessage(QObject):
         self._at_start = True  # whether no other chat has been opened yet
         self.note = ""
         self._waiting = False  # whether the message is sent as soon as possible
+        self._for_loading = False  # whether it waits for a pair that is being loaded
         self._delayed: Callable[[], object] | None = None  # starts a reply when tools and pages are ready
         self._example = ""  # the server that the reply needs besides those of the chat
         self._after: Turn | None = None  # whose reply the message waits for
@@ -351,6 +352,8 @@ class NextMessage(QObject):
     @Slot()
     def _keep_for_model(self) -> None:
         """Keep a message that was for a pair which couldn't be loaded from another one."""
+        if self._loader.pair is not None and self._waiting and not self._for_loading:
+            return  # it waits for something else, and its pair is still in use
         if self._waiting and self._loader.pair is not None:
             text = tr("Your message wasn't sent, because the model it was for isn't available.")
             self._notices.post(Notice(text, topic="waiting", stays=True))
@@ -370,6 +373,7 @@ class NextMessage(QObject):
             self._at_start = False
         self.note = note
         if self._waiting and not waited:
+            self._for_loading = self._loader.running
             self._drafts.save()  # for the user, the message is sent, so not even a crash may lose it
         self.changed.emit()
 

@@ -30,6 +30,7 @@ class _Waiting:
     draft: Draft
     after: Turn | None  # whose reply the message waits for
     given_up: tuple[Attachment, ...]  # PDFs with pages that can't be drawn
+    loading: bool  # whether it is for a pair that was being loaded
     count: PromptCount | None = None  # whether it fits, or the last answer
     fits: bool = False  # according to `count`
 
@@ -71,7 +72,7 @@ class OutgoingMessages(QObject):
         if chat.id not in self._library.entries or self._attachments.busy or self._session.lacks_pages(chat):
             return False
         given_up = tuple(file for file in draft.files if file.undrawn) if self._loader.can_see else ()
-        self._waiting[chat.id] = _Waiting(chat, draft, after, given_up)
+        self._waiting[chat.id] = _Waiting(chat, draft, after, given_up, self._loader.running)
         return True
 
     def take(self, chat: Chat) -> Draft | None:
@@ -103,7 +104,7 @@ class OutgoingMessages(QObject):
     @Slot()
     def _put_all_back(self) -> None:
         """Keep messages that were for a pair that couldn't be loaded from another one."""
-        for one in list(self._waiting.values()):
+        for one in [one for one in self._waiting.values() if one.loading]:
             self._put_back(one, tr("The model it was for isn't available."))
 
     @Slot()

@@ -193,6 +193,11 @@ class ComparisonRecord:
         return are_drafters(self.rows)
 
     @property
+    def shares_passes(self) -> bool:
+        """Whether replies were computed together at least partly."""
+        return any(reply.stats.has_shared_passes for reply in self.replies)
+
+    @property
     def fastest(self) -> ComparisonRow | None:
         """The fastest row, or None if no reply was long enough to measure its speed."""
         if self.together:
@@ -314,7 +319,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     """Return a comparison's headline and the sentences below it."""
     ratio, names, best = record.ratio, row_names(record.rows), record.fastest
     if record.together:
-        headline = tr("Both replied at the same time")
+        headline = tr("Both replied at the same time") if record.shares_passes else tr("Both replied in turns")
     elif ratio is None:
         headline = tr("The reply is too short to measure speed")
     elif record.of_drafters and best is record.rows[0]:
@@ -349,7 +354,7 @@ def _why_no_speed(record: ComparisonRecord) -> str:
     """Return why the speeds of replies that ran at the same time can't be compared."""
     if not record.together:
         return ""
-    if any(reply.stats.has_shared_passes for reply in record.replies):
+    if record.shares_passes:
         return tr("The replies were computed together, so their speeds can't be compared.")
     return tr("The replies took turns instead of being computed together. Their speeds can't be compared.")
 

@@ -72,7 +72,7 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
         return _start_over(file, reason)
     except (sqlite3.Error, OSError) as error:
         log.error("The database cannot be opened: %s", error)
-        why = wording.disk_fault(error) if isinstance(error, sqlite3.Error) else (error.strerror or tr("unknown error")).lower()
+        why = wording.disk_fault(error)
         return _in_memory(file, tr("Can't open your chats in {file} ({error}), so new chats won't be saved.", file=file, error=why))
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from app.storage.attachments import Unread, shortened
 from app.storage.reply import Reply
 from app.text.language import number, sentences, tr, translated
+from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Stats
+from mlx_engine.contract.files import why_failed
 from mlx_engine.contract.requests import Mode
 
 COUNT_UP_TO = 20_000  # characters; longer thoughts have an estimated number of words
@@ -46,7 +48,8 @@ def disk_fault(error: BaseException) -> str:
             return tr("the file can't be opened")
         case sqlite3.SQLITE_IOERR:
             return tr("the disk reports an error")
-    return str(error)
+    why = why_failed(error) if isinstance(error, OSError) else str(error)
+    return translated(why) if isinstance(why, EngineText) else why
 
 
 def plain_rate(tok_s: float) -> str:
@@ -229,16 +232,25 @@ def steps(stats: Sequence[Stats]) -> str:
 
 
 def details(stats: Stats) -> str:
-    """Return all statistics, one per line, for a tooltip.
+    """Return all statistics, one per line, for a tooltip."""
+    return "\n".join(line for _, lines in detail_groups(stats) for line in lines)
+
+
+def detail_groups(stats: Stats) -> list[tuple[str, list[str]]]:
+    """Return the names of groups of statistics, and their lines.
 
     Statistics that a server doesn't report are zero.
     """
-    is_remote = stats.measured_by != "engine"
+    groups = ((tr("Prompt"), _on_prompt(stats)), (tr("Drafting"), _on_drafts(stats)), (tr("Run"), _on_run(stats)))
+    return [(name, lines) for name, lines in groups if lines]
+
+
+def _on_prompt(stats: Stats) -> list[str]:
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
     lines = []
     if stats.disk_tokens:
         lines.append(tr("{reused} of {total} prompt tokens from the disk cache", reused=reused, total=prompt))
-    elif stats.reused_tokens or not is_remote:
+    elif stats.reused_tokens or stats.measured_by == "engine":
         lines.append(tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused))
     elif stats.prompt_tokens:
         lines.append(tr("Prompt: {prompt_tokens} tokens", prompt_tokens=prompt))
@@ -249,6 +261,11 @@ def details(stats: Stats) -> str:
         lines.append(tr("Images: {count}, {tokens}, read in {seconds}", count=number(stats.images), **image_facts))
     if stats.waiting_s >= _NOTED_WAIT_S:
         lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
+    return lines
+
+
+def _on_drafts(stats: Stats) -> list[str]:
+    lines = []
     if stats.drafter:
         unnamed = stats.drafter == "drafter"  # the folder of a pair such as the demo pair
         name = stats.drafter_kind if unnamed else f"{stats.drafter_kind}, {stats.drafter}"
@@ -268,18 +285,23 @@ def details(stats: Stats) -> str:
     if stats.lookup_tested:
         copied = {"accepted": number(stats.lookup_accepted), "tested": number(stats.lookup_tested)}
         lines.append(tr("Copied from earlier text: {accepted} of {tested} accepted", **copied))
-    if stats.widths and not is_remote:
+    if stats.widths and stats.measured_by == "engine":
         lines.append(tr("Tokens checked per round: {widths}", widths=", ".join(map(str, sorted(set(stats.widths))))))
+    return lines
+
+
+def _on_run(stats: Stats) -> list[str]:
+    lines = []
     if stats.peak_memory_bytes:
         lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
     lines.append(tr("Seed: {seed}", seed=stats.seed))
     if stats.measured_by == "client":
         lines.append(tr("The server doesn't report its speed, so Slipstream measured how fast text arrived."))
-    elif is_remote:
+    elif stats.measured_by != "engine":
         lines.append(tr("Statistics as reported by the server"))
     if stats.exact:
         lines.append(tr("Exact mode: same text with or without DFlash"))
-    return "\n".join(lines)
+    return lines
 
 
 def not_read(found: Sequence[Unread], can_see: bool, why: str) -> str:

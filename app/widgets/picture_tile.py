@@ -106,7 +106,7 @@ class PictureTile(QAbstractButton):
         painter.save()
         painter.setClipPath(outline)
         if isinstance(found, QImage):
-            painter.drawImage(area if self._square else self._centered(found), found, self._part(found))
+            painter.drawImage(area, found, _part(found, area))
         elif self._square or (found is None and not self.shown.is_lost):
             side = self._theme.scaled(18)
             painter.translate(area.center() - QPointF(side / 2, side / 2))
@@ -124,24 +124,6 @@ class PictureTile(QAbstractButton):
         painter.drawRoundedRect(edge, radius, radius)
         painter.end()
 
-    def _centered(self, image: QImage) -> QRectF:
-        """Return where a whole picture is drawn: all of the tile, unless it is thin."""
-        area = QRectF(self.rect())
-        scale = min(area.width() / image.width(), area.height() / image.height())
-        drawn = QRectF(0, 0, image.width() * scale, image.height() * scale)
-        drawn.moveCenter(area.center())
-        return drawn
-
-    def _part(self, image: QImage) -> QRectF:
-        """Return the part that is drawn: the middle square, or all."""
-        whole = QRectF(image.rect())
-        if not self._square:
-            return whole
-        side = min(whole.width(), whole.height())
-        part = QRectF(0, 0, side, side)
-        part.moveCenter(whole.center())
-        return part
-
     # Input
 
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -157,3 +139,14 @@ class PictureTile(QAbstractButton):
             self.click()
         else:
             super().keyPressEvent(event)
+
+
+def _part(image: QImage, area: QRectF) -> QRectF:
+    """Return the middle part of a picture that fills a tile.
+
+    It is the whole picture, unless it is thin or the tile is square.
+    """
+    scale = min(image.width() / area.width(), image.height() / area.height())
+    part = QRectF(0, 0, area.width() * scale, area.height() * scale)
+    part.moveCenter(QRectF(image.rect()).center())
+    return part

@@ -44,6 +44,9 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text}; {selection} }}
     QFrame[look^="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
     QFrame[look="composer-active"] {{ border-color: {c.accent}; }}
+    QFrame[look="composer-waiting"] {{ background: {c.accent_ground}; border: 1px dashed {c.accent}; }}
+    QPlainTextEdit[look="waiting"] {{ color: {c.secondary}; }}
+    QFrame[look="waiting"] {{ background: {c.accent_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="group"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="notice"], QFrame[look="undo"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="warning"] {{ background: {c.copied_ground}; border-radius: {RADIUS}px; }}
@@ -124,6 +127,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         + f"""
     QPushButton[look="filter"]:hover, QPushButton[look="float"]:hover {{ background: {c.hover}; color: {c.text}; }}
     QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
+    QPushButton[look="bordered"]:checked {{ background: {c.accent_ground}; color: {c.accent}; border-color: {c.accent}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
     QPushButton[look]:disabled {{ color: {c.disabled}; background: transparent; }}

@@ -228,7 +228,8 @@ class Dialogs(QObject):
         if self.find(TuneDialog) is None and self._tuning.pair is not None:
             name, result = self._tuning.pair.name, self._tuning.result
             if result is None:
-                self._notices.post(Notice(tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error), "error"))
+                text = tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error)
+                self._notices.post(Notice(text, "error", help="train-a-drafter"))
             elif result.kept:
                 text = tr("{name} has been tuned. Choose File ▸ Tune Drafter to see the result.", name=name)
                 self._notices.post(Notice(text, stays=True))

@@ -23,6 +23,8 @@ PAGES = (
     *("troubleshooting", "privacy", "exactness", "performance", "cli"),
 )
 SHORTCUTS = "shortcuts"
+DEVELOPER_PAGES = ("architecture", "kernels", "releasing")
+LISTED = (*PAGES, SHORTCUTS, *DEVELOPER_PAGES)
 WIDTH, HEIGHT = 860, 640  # at the default text size
 PAGE_MARGIN = 24
 MAX_MARKS = 500  # of search words on a page
@@ -33,7 +35,7 @@ Shortcuts = dict[str, list[tuple[str, str]]]  # menu -> titles and shortcuts of 
 
 
 class HelpDialog(QDialog):
-    """The Help window. The list shows the user pages; links can open any page."""
+    """The Help window. Its list shows all pages, those for users first."""
 
     def __init__(self, theme: Theme, shortcuts: Shortcuts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +44,7 @@ class HelpDialog(QDialog):
         self.setWindowTitle(tr("Slipstream Help"))
         self.resize(theme.scaled(WIDTH), theme.scaled(HEIGHT))
         self.list = PageList(theme, tr("Pages"))
-        for page in (*PAGES, SHORTCUTS):
+        for page in LISTED:
             title = tr("Keyboard Shortcuts") if page == SHORTCUTS else _read(page).partition("\n")[0].removeprefix("# ")
             item = QListWidgetItem(title, self.list)
             item.setData(Qt.ItemDataRole.UserRole, page)
@@ -70,8 +72,7 @@ class HelpDialog(QDialog):
         if page != self.page:
             self.page = page
             self._draw()
-        place = (*PAGES, SHORTCUTS).index(page) if page in (*PAGES, SHORTCUTS) else -1
-        self.list.setCurrentRow(place)
+        self.list.setCurrentRow(LISTED.index(page))
         if heading:
             self.text.scrollToAnchor(heading)
 
@@ -98,7 +99,7 @@ class HelpDialog(QDialog):
     def _search(self, text: str) -> None:
         """List only the pages that contain all words, and show the first of them."""
         words = text.casefold().split()
-        found = [self._contains(page, words) for page in (*PAGES, SHORTCUTS)]
+        found = [self._contains(page, words) for page in LISTED]
         for place, hit in enumerate(found):
             self.list.item(place).setHidden(not hit)
         self.none.setVisible(not any(found))
@@ -141,7 +142,7 @@ class HelpDialog(QDialog):
         page = address.path().removesuffix(".md")
         if is_safe_link(address.toString()):
             QDesktopServices.openUrl(address)
-        elif not address.scheme() and (not page or page in {file.stem for file in FOLDER.glob("*.md")}):
+        elif not address.scheme() and (not page or page in LISTED):
             self.show_page(page or self.page, address.fragment())
 
 

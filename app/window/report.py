@@ -6,6 +6,7 @@ from PySide6.QtCore import QProcess, Slot
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
+from app.storage.wording import disk_fault
 from app.system import child, crash_log
 from app.text.language import tr
 from app.widgets.controls import button, copy_button, small_label
@@ -73,7 +74,7 @@ class ReportDialog(QDialog):
             try:
                 file.write_text(self.text.toPlainText() + "\n", encoding="utf-8")
             except OSError as error:
-                self.status.setText(tr("Can't save the report: {reason}. Choose another location.", reason=error.strerror))
+                self.status.setText(tr("Can't save the report: {reason}. Choose another location.", reason=disk_fault(error)))
                 self.status.show()
 
     def done(self, result: int) -> None:

@@ -1,5 +1,6 @@
 """Safe reading of files, and Slipstream's JSON files in the user's data folder."""
 
+import errno
 import json
 import os
 import stat
@@ -10,7 +11,7 @@ from typing import Any, BinaryIO
 
 import platformdirs
 
-from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.errors import EngineText, UserError
 
 _LARGEST = 16_000_000  # bytes
 
@@ -28,8 +29,23 @@ def home_path(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))
 
 
-def why_failed(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+_WHY = {
+    errno.ENOENT: EngineText.of("errno_enoent", "No such file or directory"),
+    errno.EACCES: EngineText.of("errno_eacces", "Permission denied"),
+    errno.EPERM: EngineText.of("errno_eperm", "Operation not permitted"),
+    errno.ENOSPC: EngineText.of("errno_enospc", "No space left on device"),
+    errno.EDQUOT: EngineText.of("errno_edquot", "Disk quota exceeded"),
+    errno.EROFS: EngineText.of("errno_erofs", "Read-only file system"),
+    errno.EISDIR: EngineText.of("errno_eisdir", "Is a directory"),
+    errno.ENOTDIR: EngineText.of("errno_enotdir", "Not a directory"),
+    errno.ENAMETOOLONG: EngineText.of("errno_enametoolong", "File name too long"),
+    errno.EIO: EngineText.of("errno_eio", "Input/output error"),
+}
+
+
+def why_failed(error: OSError) -> EngineText | str:
+    """Return why the system refused, which can be translated if it is common."""
+    return _WHY.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
 
 
 def cannot_read(path: Path, error: OSError) -> UserError:

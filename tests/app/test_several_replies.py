@@ -365,6 +365,42 @@ def test_a_message_for_a_pair_that_is_not_loaded_goes_to_no_other(begin: Begin, 
     assert (app.message.text, app.message.note) == ("Two", "")
 
 
+def test_a_message_that_waits_for_tools_outlives_a_load_that_fails(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a draft again, because “the model it was for isn't available”."""
+    app, gate, starting = begin(), threading.Event(), [True]
+    monkeypatch.setattr(app.engine, "load", lambda *_: refused_by(gate))
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.ask("One")
+    chat, pair = app.session.chat, app.loader.pair
+    monkeypatch.setattr(app.session, "tools_starting_in", lambda chat, example="": starting[0])
+    monkeypatch.setattr(app.session, "tools_starting", lambda example="": starting[0])
+    app.send("Two")
+    assert app.message.note == "The message will be sent when the tools are ready."
+    open_chat(app, other)
+    app.activity.use(LoadPair(Path("another")))
+    gate.set()
+    app.until(lambda: not app.loader.running)
+    assert app.loader.pair is pair and not any(DRAFT in text for text in app.notices)
+    starting[0] = False
+    app.tools.changed.emit()
+    app.until(lambda: [turn.prompt for turn in chat.turns] == ["One", "Two"])
+
+
+def test_a_pair_that_is_chosen_during_a_load_is_refused_aloud(begin: Begin) -> None:
+    """Nothing happened, and nothing was said."""
+    app = begin()
+    gate = app.engine.load_gate = threading.Event()
+    app.activity.use()
+    assert app.loader.running and not app.notices
+    app.activity.use(LoadPair(Path("another")))
+    assert app.notices == ["The models are still loading. Try again in a moment."]
+    gate.set()
+    app.until(lambda: not app.loader.running)
+    assert app.notices == []
+
+
 def test_a_message_that_does_not_fit_is_a_draft_again_and_says_why(begin: Begin) -> None:
     """It was sent, and the reply was an error."""
     gate = threading.Event()

@@ -22,7 +22,8 @@ from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
 MAX_LINES = 8  # shown before the field scrolls
-FILES_HEIGHT = 140  # pixels before the files scroll, at the default text size
+FILES_HEIGHT = 172  # pixels before the files scroll, at the default text size
+LINE_GAP = 4  # between lines of chips
 SIDE = 34  # of the button at the default text size
 
 
@@ -140,8 +141,15 @@ class Composer(QFrame):
         else:
             self._message.submit()
 
+    def show_look(self) -> None:
+        """Show whether the field has the focus, and whether its message waits."""
+        waits = bool(self._message.note)
+        set_look(self, "composer-waiting" if waits else "composer-active" if self.field.hasFocus() else "composer")
+        set_look(self.field, "waiting" if waits else "")
+
     @Slot()
     def _show_button(self) -> None:
+        self.show_look()
         obstacle = self._message.obstacle
         stops = self._stops
         self.button.show_as("stop" if stops else "send", stops or (self._has_message and not obstacle))
@@ -196,13 +204,20 @@ class _FileArea(QScrollArea):
 
     def heightForWidth(self, width: int) -> int:
         needed = max(self._files.heightForWidth(width), self._files.minimumSizeHint().height())
-        return min(needed, self._theme.scaled(FILES_HEIGHT))
+        return min(needed, self._most)
+
+    @property
+    def _most(self) -> int:
+        """The height of as many whole lines of chips as fit."""
+        line = self._files.minimumSizeHint().height() + LINE_GAP
+        count = (self._theme.scaled(FILES_HEIGHT) + LINE_GAP) // line
+        return max(1, count) * line - LINE_GAP
 
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), self.heightForWidth(max(self.width(), 1)))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, min(self._files.minimumSizeHint().height(), self._theme.scaled(FILES_HEIGHT)))
+        return QSize(0, min(self._files.minimumSizeHint().height(), self._most))
 
     @Slot()
     def _follow(self) -> None:
@@ -273,11 +288,11 @@ class _Field(QPlainTextEdit):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        set_look(self._composer, "composer-active")
+        self._composer.show_look()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        set_look(self._composer, "composer")
+        self._composer.show_look()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

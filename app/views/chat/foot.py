@@ -51,6 +51,7 @@ class Foot(QWidget):
         self._activity, self._loader = activity, loader
         self.elsewhere = ElsewhereBar(theme, session, activity, library)
         self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
+        set_look(self.waiting, "waiting")
         self.waiting.button.clicked.connect(services.message.cancel)
         services.message.changed.connect(self._show_wait)
         self.legend = SourceLegend(theme)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame
 
 from app.session.services import Services
+from app.storage.attachments import shortened
 from app.text.language import tr
 from app.widgets.controls import button, small_label
 from app.widgets.layout import Flow, column
@@ -17,6 +18,7 @@ class FullContextBar(QFrame):
         super().__init__()
         set_look(self, "notice")
         self._loader, self._message, self._summary = services.loader, services.message, services.summary
+        self._attachments = services.attachments
         session, summary = services.session, services.summary
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
@@ -28,7 +30,8 @@ class FullContextBar(QFrame):
         for made in (self.roll, self.summarize, self.cancel):
             buttons.addWidget(made)
         column(self.label, buttons, spacing=6, margins=(16, 8, 8, 8), parent=self)
-        for signal in (summary.changed, services.meter.changed, session.settings_changed, services.activity.changed):
+        changes = (summary.changed, services.meter.changed, session.settings_changed, services.activity.changed)
+        for signal in (*changes, services.attachments.changed):
             signal.connect(self.refresh)
         self.hide()
 
@@ -37,7 +40,17 @@ class FullContextBar(QFrame):
         running = self._summary.running
         self.setVisible(running or self._message.chat_full)
         ways = tr("The model's context is full. Continue here, start a new chat, or edit an earlier message.")
+        if too_long := self._too_long:
+            ways = tr("The model's context is full, and “{name}” is larger than all of it. Remove the file.", name=too_long)
         self.label.setText(tr("Summarizing the chat…") if running else ways)
-        self.roll.setVisible(not running)
-        self.summarize.setVisible(not running and not self._loader.has_demo)  # the demo pair can't write summaries
+        self.roll.setVisible(not running and not too_long)
+        can_summarize = not running and not too_long and not self._loader.has_demo  # the demo pair can't write summaries
+        self.summarize.setVisible(can_summarize)
         self.cancel.setVisible(running)
+
+    @property
+    def _too_long(self) -> str:
+        """The name of an attached file that would fill an empty chat, or an empty string."""
+        reader = self._attachments
+        counts = ((file, reader.counts.get(file)) for file in reader.files)
+        return next((shortened(file.name) for file, count in counts if count is not None and count.tokens >= count.limit), "")

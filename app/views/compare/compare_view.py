@@ -40,7 +40,7 @@ PICTURE = QSize(160, 90)  # in which each picture of the prompt fits
 DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
 PROMPT_MARGIN = 8
-REPLIES_HEIGHT = 160  # minimum; a smaller window scrolls
+REPLIES_HEIGHT = 260  # minimum; a smaller window scrolls
 MAX_SHOWN = 10_000  # characters of the prompt
 
 

@@ -51,7 +51,8 @@ class ModelMenu(QFrame):
         self._anchor = anchor
         self._arrange()
         self.show()
-        self._stops[0].setFocus()
+        in_use = [row.name for row in self.rows if row.name.isEnabled() and self._recent.in_use(row.model)]
+        (in_use or self._stops)[0].setFocus()
 
     def _arrange(self) -> None:
         """Make the menu as wide as its names, within limits, and keep it in the window."""

@@ -18,6 +18,9 @@ _DRAFTED: tuple[SpeedKind, ...] = ("dflash", "chat", "code")
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     """Return the names and values of a pair's facts, most important first."""
     shown, entry, drafter, unknown = one.shown, one.entry, one.shown.drafter, tr("Unknown")
+    downloads = {tr("Downloads"): tr("{count} in the last month", count=number(one.downloads))} if one.downloads else {}
+    if one.from_hub and one.why_not and shown.pair is not None:
+        return {tr("Model"): shown.pair.target, **downloads}
     facts = {
         tr("Why this pair"): _advantages(one),
         **_speeds(one, machine_measured),
@@ -39,9 +42,7 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
         facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
     if shown.folders is not None:
         facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
-    if one.downloads:
-        facts[tr("Downloads")] = tr("{count} in the last month", count=number(one.downloads))
-    return {name: text for name, text in facts.items() if text}
+    return {name: text for name, text in (facts | downloads).items() if text}
 
 
 def license_name(id: str) -> str:

@@ -25,7 +25,7 @@ from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
-LIST_WIDTH = 304  # at the default text size
+LIST_WIDTH = 324  # at the default text size
 SIDE_HEIGHT, MOST_SIDE_HEIGHT = 350, 640  # minimum at the default text size, and at any
 MESSAGE_MS = 8000
 SPACE_MS = 5000
@@ -68,7 +68,7 @@ class PickerDialog(QDialog):
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
-        self.find = button(tr("Search the Hub"), look="bordered", clicked=self._search_hub)
+        self.ask_hub = button(tr("Search the Hub"), look="bordered", clicked=self._search_hub)
         self.again = button(tr("Try Again"), tr("Search the hub again"), "bordered", picker.hub_search.again)
         self.hub_problem = small_label(theme, look="secondary", wrap=True)
         self.hub_problem.setAccessibleName(tr("Message"))
@@ -105,7 +105,7 @@ class PickerDialog(QDialog):
             self.hub_problem, flow(self.again), self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0)
         )
         self._nothing = QWidget()  # in place of an empty list
-        column(self.empty, row(None, self.find, None), None, spacing=16, parent=self._nothing)
+        column(self.empty, row(None, self.ask_hub, None), None, spacing=16, parent=self._nothing)
         column(top, (self.list, 1), (self._nothing, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), (self.endpoint, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
@@ -169,23 +169,28 @@ class PickerDialog(QDialog):
         """Show what the hub's filter needs, and offer to use it."""
         hub, on = self._picker.hub_search, self._picker.rows.filter == "hub"
         self.search.setPlaceholderText(tr("Search the hub") if on else tr("Search models"))
-        self.find.setVisible(bool(search) and not on and not self._picker.loading)
-        problem = hub.problem if on else ""
+        self.ask_hub.setText(tr("Try Again") if on else tr("Search the Hub"))
+        self.ask_hub.setAccessibleName(tr("Search the hub again") if on else self.ask_hub.text())
+        self.ask_hub.setVisible(bool(hub.problem) if on else bool(search) and not self._picker.loading)
+        problem = hub.problem if on and self._picker.rows.found else ""  # without rows, it is in place of the list
         self.hub_problem.setText(problem)
-        self.hub_problem.setVisible(bool(problem))
-        self.again.setVisible(bool(problem))
+        for widget in (self.hub_problem, self.again):
+            widget.setVisible(bool(problem))
 
     def _hub_text(self, search: str) -> str:
         hub = self._picker.hub_search
         if not search:
             return tr("Enter a model's name, or OWNER/NAME. Your search is sent to the hub.")
         if hub.problem:
-            return ""
+            return hub.problem
         return tr("Searching the hub…") if hub.searching else tr("No models on the hub match “{search}”.", search=search)
 
     @Slot()
     def _search_hub(self) -> None:
-        self._picker.rows.narrow(self._picker.rows.search, "hub")
+        if self._picker.rows.filter == "hub":
+            self._picker.hub_search.again()
+        else:
+            self._picker.rows.narrow(self._picker.rows.search, "hub")
 
     def _follow_search(self) -> None:
         """Show the picker's search and filter, which adding a pair clears."""
@@ -219,8 +224,8 @@ class PickerDialog(QDialog):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):
             focus.click()
-        elif focus is self.search and self.find.isVisible():
-            self.find.click()
+        elif focus is self.search and self.ask_hub.isVisible():
+            self.ask_hub.click()
         elif focus is self.search and self._picker.rows.matching:
             self.list.setFocus()
         elif focus is self.list and main.isVisible() and main.isEnabled():

@@ -85,6 +85,8 @@ class PdfDialog(QDialog):
             ("no", tr("Don't Send"), tr("Don't send the selected pages")),
         )
         self.buttons = {sent: button(title, name, "bordered", partial(self._send_as, sent)) for sent, title, name in titles}
+        for made in self.buttons.values():
+            made.setCheckable(True)
         side = QWidget()
         set_look(side, "sidebar")
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -197,6 +199,7 @@ class PdfDialog(QDialog):
     def _send_as(self, sent: Sent) -> None:
         if self._choice is not None:
             self._choice.send_as(self.pdf, self.selected, sent)
+        self._show_buttons()
 
     @Slot()
     def _send_fitting(self) -> None:
@@ -208,7 +211,8 @@ class PdfDialog(QDialog):
     def _show_buttons(self) -> None:
         kinds = {self.pdf.page_list[one - 1].sent for one in self.selected}
         for sent, made in self.buttons.items():
-            made.setEnabled(bool(kinds - {sent}))
+            made.setEnabled(bool(kinds))
+            made.setChecked(kinds == {sent})
 
     def _show_menu(self, at: QPoint) -> None:
         menu = QMenu(self.list)
@@ -217,7 +221,10 @@ class PdfDialog(QDialog):
         if self._choice is not None:
             menu.addSeparator()
             for sent, made in self.buttons.items():
-                menu.addAction(made.text(), partial(self._send_as, sent)).setEnabled(made.isEnabled())
+                action = menu.addAction(made.text(), partial(self._send_as, sent))
+                action.setCheckable(True)
+                action.setChecked(made.isChecked())
+                action.setEnabled(made.isEnabled())
         menu.popup(self.list.viewport().mapToGlobal(at))
 
     # Preview

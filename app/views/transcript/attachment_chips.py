@@ -23,6 +23,7 @@ from mlx_engine.contract.events import TokenCount
 
 MAX_TEXT = 300_000  # characters shown of a file
 SIDE = QSize(38, 38)  # of a picture in a chip
+SMALL_SIDE = QSize(20, 20)  # of an icon in a chip of one line
 
 
 class AttachmentChips(QWidget):
@@ -128,7 +129,7 @@ class AttachmentChip(QFrame):
         picture = self.shown or (picture_of_page(file, 1) if file.page_list else None)
         self.tile: PictureTile | None = None
         if self.shown is not None or editable:
-            image: QWidget = _DocumentIcon(theme)
+            image: QWidget = _DocumentIcon(theme, SIDE)
             if picture is not None:
                 self.tile = image = PictureTile(theme, picture, SIDE, square=True)
                 self.tile.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the name is next to it
@@ -136,7 +137,8 @@ class AttachmentChip(QFrame):
             texts = column(row(self.open_button, None), row(self.facts, margins=(8, 0, 0, 0)), spacing=0)
             layout = row(image, texts, spacing=2, margins=(5, 5, right, 5), parent=self)
         else:
-            layout = row(self.open_button, self.facts, spacing=4, margins=(4, 2, right, 2), parent=self)
+            icon = _DocumentIcon(theme, SMALL_SIDE)
+            layout = row(icon, self.open_button, self.facts, spacing=2, margins=(6, 2, right, 2), parent=self)
         self.first_stop: QWidget = self.open_button
         self.last_stop: QWidget = self.open_button
         if editable:
@@ -207,10 +209,10 @@ class AttachmentChip(QFrame):
 class _DocumentIcon(QWidget):
     """The icon of a file without a picture."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, size: QSize) -> None:
         super().__init__()
         self._theme = theme
-        self.setFixedSize(theme.scaled(SIDE.width()), theme.scaled(SIDE.height()))
+        self.setFixedSize(theme.scaled(size.width()), theme.scaled(size.height()))
         theme.changed.connect(self.update)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -166,8 +166,8 @@ class PromptView(MessageView):
         if turn.asked is not None:
             self.versions = VersionStepper(theme, turn.asked, actions, self)
             foot.addWidget(self.versions)
-        foot.addWidget(self.edit_button)
-        layout = column(row(None, bubble, margins=(48, 0, 0, 0)), foot, spacing=2, parent=self)
+        pencil = (self.edit_button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout = column(row(None, pencil, bubble, spacing=4, margins=(14, 0, 0, 0)), foot, spacing=2, parent=self)
         if turn.asked is not None and turn.asked.attachments:
             self._show_files(theme, turn.asked.attachments, layout)
 

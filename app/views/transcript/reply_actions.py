@@ -72,11 +72,10 @@ class ReplyActions(QWidget):
         self.resume = button(tr("Continue"), tr("Continue this reply"), "quiet", lambda: actions.resume.emit(turn))
         self.icons = self.details, self.copy, self.regenerate, self.compare
         self._buttons: tuple[QAbstractButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
-        line = row(self.resume, *self.icons, spacing=0, parent=self)
-        # Tab follows the order in which widgets get their parent.
+        # Tab follows the order in which widgets get their parent. Icons that aren't drawn leave no gap at the end.
         self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
-        if self.versions is not None:
-            line.addWidget(self.versions)
+        versions = (self.versions,) if self.versions is not None else ()
+        row(*versions, self.resume, *self.icons, spacing=0, parent=self)
         self._available: tuple[bool, ...] = ()
         self._enable_resume()
         actions.can_resume_changed.connect(self._enable_resume)

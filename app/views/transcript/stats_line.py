@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.storage import wording
 from app.storage.reply import Reply
@@ -119,8 +119,20 @@ class StatsDetails(QFrame):
             charts += [small_label(theme, tr("Speed of the replies in this chat"), bold=True), SpeedChart(theme, history)]
             if slow := slow_replies(history):
                 charts.append(small_label(theme, slow, "secondary", wrap=True, selectable=True))
-        facts = filter(None, (*wording.speed(reply), wording.details(stats), notable(reply.conditions)))
-        steps = wording.steps(reply.step_stats)
-        lines = "\n\n".join(filter(None, ("\n".join(facts), steps)))
-        self.facts = small_label(theme, lines, "secondary", wrap=True, selectable=True)
-        column(*charts, self.facts, spacing=10, margins=(16, 14, 16, 14), parent=self)
+        groups = [
+            (tr("Speed"), [*wording.speed(reply)]),
+            *wording.detail_groups(stats),
+            (tr("Computer"), [*filter(None, (notable(reply.conditions),))]),
+            (tr("Steps"), wording.steps(reply.step_stats).splitlines()),
+        ]
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(20)
+        grid.setVerticalSpacing(10)
+        grid.setColumnStretch(1, 1)
+        self.facts: dict[str, Label] = {}
+        for place, (name, lines) in enumerate((name, lines) for name, lines in groups if lines):
+            self.facts[name] = small_label(theme, "\n".join(lines), "secondary", wrap=True, selectable=True)
+            self.facts[name].setAccessibleName(f"{name}: {', '.join(lines)}")
+            grid.addWidget(small_label(theme, name, bold=True), place, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(self.facts[name], place, 1)
+        column(*charts, grid, spacing=12, margins=(16, 14, 16, 14), parent=self)

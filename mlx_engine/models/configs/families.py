@@ -92,18 +92,22 @@ def family_of(config: dict) -> Family | None:
 
 @cache
 def mlx_lm_families() -> frozenset[str]:
-    """Return the families that mlx-lm has models for, without importing it."""
+    """Return the families that mlx-lm has models for, without importing it.
+
+    Empty if its files aren't found.
+    """
     spec = find_spec("mlx_lm")
     folders = [str(Path(folder) / "models") for folder in (spec and spec.submodule_search_locations) or ()]
-    return frozenset((*(module.name for module in iter_modules(folders)), *_READ_AS_ANOTHER))
+    found = [module.name for module in iter_modules(folders)]
+    return frozenset((*found, *_READ_AS_ANOTHER) if found else ())
 
 
 def missing_family(config: dict) -> EngineText | None:
     """Return that mlx-lm has no model for a target's family, or None if it has."""
-    family = str(config.get("model_type"))
+    family, known = str(config.get("model_type")), mlx_lm_families()
     if problem := why_not_runnable(config):
         return problem
-    if family in mlx_lm_families():
+    if family in known or not known:
         return None
     template = "The installed mlx-lm doesn't support the “{family}” family, so this model can't run. Choose another one."
     return EngineText.of("family_not_in_mlx_lm", template, family=family)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.files import DamagedFile, cannot_write, damaged_file, data_folder, read_json, write_json
+from mlx_engine.contract.files import DamagedFile, cannot_write, damaged_file, data_folder, read_json, why_failed, write_json
 from mlx_engine.models.downloads.bandwidth import Throttle, download_limit, save_download_limit
 from mlx_engine.models.downloads.download import Download, DownloadProgress
 from mlx_engine.models.downloads.hub import Hub
@@ -354,7 +354,7 @@ def _visible(queue: tuple[QueuedPair, ...]) -> list[tuple[Pair, str, EngineText 
 def _unexpected(error: Exception) -> EngineText:
     if isinstance(error, OSError) and error.strerror:
         template = "Can't read or write “{path}” ({reason}). Fix the problem, then resume the download."
-        return EngineText.of("download_io_error", template, path=str(error.filename or "–"), reason=error.strerror)
+        return EngineText.of("download_io_error", template, path=str(error.filename or "–"), reason=why_failed(error))
     template = "Something went wrong in Slipstream ({error}). Downloaded data is kept. Please report this problem."
     return EngineText.of("download_bug", template, error=f"{type(error).__name__}: {error}")
 

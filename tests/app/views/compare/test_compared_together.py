@@ -83,7 +83,8 @@ def test_the_record_keeps_that_speeds_cannot_be_compared(begin: Start) -> None:
     assert dialog.headline.text() == "Both replied at the same time" and dialog.verdict.text().endswith(SHARED)
     assert dialog.figures.findChildren(ThinBar) == []
     plain, drafted = (replace(one, stats=replace(one.stats, passes=4.0)) for one in record.replies)
-    assert "took turns" in verdict_on(replace(record, replies=(plain, drafted)))[1]
+    headline, verdict = verdict_on(replace(record, replies=(plain, drafted)))
+    assert headline == "Both replied in turns" and "took turns" in verdict
 
 
 def test_repeats_alternate_and_are_counted_as_runs_of_both(begin: Start) -> None:

@@ -50,7 +50,8 @@ def test_each_model_shows_what_it_needs_or_why_it_cannot_run(begin: Start, hub: 
     assert chat.summary == f"maker · 300 KB · {chat.verdict_text}"
     reasons = {name: str(one.why_not) for name, one in found.items() if one.why_not}
     assert "safetensors" in reasons["maker/zoo-gguf"] and "stable_zoo" in reasons["maker/zoo-image"]
-    assert "gated" in reasons["maker/zoo-secret"] and set(reasons) == set(found) - {"maker/zoo-chat"}
+    assert set(reasons) == set(found) - {"maker/zoo-chat", "maker/zoo-secret"}
+    assert found["maker/zoo-secret"].summary == "maker · Access needed"
     assert found["maker/zoo-draft"].verdict_text == "DFlash drafter" and "can't run alone" in reasons["maker/zoo-draft"]
     assert found["maker/zoo-gguf"].verdict_text == "Can't run"
     app.services.picker.rows.select("hub:maker/zoo-gguf")
@@ -113,12 +114,12 @@ def test_a_failed_search_says_why_and_can_be_repeated(
         )
     app = begin()
     picker = searching(app, "zoo")
-    app.until(lambda: words in picker.hub_problem.text())
-    assert picker.again.isVisible() and not rows(app)
+    app.until(lambda: words in picker.empty.text())
+    assert picker.ask_hub.text() == "Try Again" and picker.ask_hub.isVisible() and not rows(app)
     hub.instead.clear()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    picker.again.click()
-    assert not picker.hub_problem.isVisible()
+    picker.ask_hub.click()
+    assert words not in picker.empty.text()
     checked(app, 1)
 
 
@@ -131,6 +132,11 @@ def test_a_hub_that_fails_during_checks_is_not_asked_for_every_row(begin: Start,
     app.until(lambda: "busy or down" in picker.hub_problem.text())
     assert len(rows(app)) == MOST and all(one.summary == "maker · Not checked" for one in rows(app).values())
     assert sum("/revision/" in path for _, path, _ in hub.asked) < MOST
+    assert picker.again.isVisible()
+    hub.instead.clear()
+    picker.again.click()
+    checked(app, MOST)
+    assert all(one.shown.checked for one in rows(app).values()) and not picker.hub_problem.isVisible()
 
 
 def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) -> None:
@@ -140,12 +146,12 @@ def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) ->
     picker = app.dialog(PickerDialog)
     asked = len(hub.asked)
     picker.search.setText("zoo")
-    assert picker.find.isVisible() and len(hub.asked) == asked  # nothing is sent without the hub's filter
-    picker.find.click()
+    assert picker.ask_hub.isVisible() and len(hub.asked) == asked  # nothing is sent without the hub's filter
+    picker.ask_hub.click()
     assert list(checked(app, 1)) == ["maker/zoo"]
     picker.search.setText("nothing like it")
     app.until(lambda: "No models on the hub match" in picker.empty.text())
-    assert not picker.find.isVisible()
+    assert not picker.ask_hub.isVisible()
 
 
 @given(
