@@ -2,11 +2,12 @@
 
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.text.dates import date_and_time, short_date
-from app.text.language import use
+from app.text.language import VARIABLE, use
 
 
 @given(st.datetimes(datetime(1990, 1, 2), datetime(2090, 1, 1)))
@@ -24,7 +25,8 @@ def test_a_moment_of_today_has_its_time_only() -> None:
     assert ":" in date_and_time((now - timedelta(days=400)).timestamp())
 
 
-def test_dates_follow_the_language() -> None:
+def test_dates_follow_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
     moment = datetime(2001, 11, 10, 12).timestamp()
     use("de")
     assert short_date(moment) == "10. Nov. 2001"

@@ -85,8 +85,8 @@ class PdfDialog(QDialog):
             ("no", tr("Don't Send"), tr("Don't send the selected pages")),
         )
         self.buttons = {sent: button(title, name, "bordered", partial(self._send_as, sent)) for sent, title, name in titles}
-        for made in self.buttons.values():
-            made.setCheckable(True)
+        for kind in self.buttons.values():
+            kind.setCheckable(True)
         side = QWidget()
         set_look(side, "sidebar")
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
