@@ -43,7 +43,6 @@ class HubSearch(QObject):
         self._number = 0  # of the current search
         self._failed = 0  # number of the search whose checks have ended
         self._checked: dict[str, Candidate] = {}  # by ID, also of earlier searches
-        self._asked: set[str] = set()  # IDs of rows whose drafters were asked for
         self._timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._timer.timeout.connect(self._start)
         rows.changed.connect(self._follow)
@@ -141,9 +140,10 @@ class HubSearch(QObject):
     @Slot()
     def _find_drafters(self) -> None:
         one = self._rows.current
-        if one is None or not one.from_hub or one.why_not or not one.shown.checked or one.id in self._asked:
+        if one is None or not one.from_hub or one.why_not or not one.shown.checked:
             return
-        self._asked.add(one.id)
+        if one.note or len(one.variants) > 1:
+            return  # they were asked for
         target, family, number = one.id.removeprefix("hub:"), one.shown.family, self._number
 
         def work() -> tuple[tuple[str, ...], str]:
@@ -160,8 +160,8 @@ class HubSearch(QObject):
             self._put(number, replace(one, variants=variants, index=len(variants) > 1, note=note))
 
         def fail(problem: str) -> None:
-            self._asked.discard(one.id)
             self._put(number, replace(one, note=sentences(tr("Drafters couldn't be looked up."), problem)))
+            self._checked[one.id] = one  # so that the next search asks again
 
         self._put(number, replace(one, note=tr("Looking for drafters…")))
         self._background.run(work, then, fail)

@@ -420,9 +420,9 @@ def test_search_results_are_grouped_by_chat(begin: Begin) -> None:
     app = begin()
     many, titled, other = chat_with(app, "One"), chat_with(app, "Needle"), chat_with(app, "Hay")
     app.session.open_chat(many)
+    app.until(lambda: app.session.chat.id == many)
     for _ in range(5):
-        app.session.send("A needle")
-        app.until(lambda: not app.activity.busy)
+        app.ask("A needle")
     side = app.sidebar
     side.search.setText("needle")
     results = side.results

@@ -123,7 +123,7 @@ class ModelRow(QFrame):
         self.pin = IconButton(theme, "pin", tr("Pin {name}", name=model.name))
         self.pin.clicked.connect(lambda: recent.pin(self.model, not self.model.pinned))
         self._recent = recent
-        row(self.dot, (self.name, 1), self.state, self.pin, spacing=2, margins=(6, 0, 0, 0), parent=self)
+        row(self.dot, (self.name, 1), self.state, self.pin, spacing=4, margins=(6, 0, 0, 0), parent=self)
 
     def show_model(self, one: RecentModel, name: str, why_not: str) -> None:
         """Show a model.

@@ -139,6 +139,19 @@ def test_a_hub_that_fails_during_checks_is_not_asked_for_every_row(begin: Start,
     assert all(one.shown.checked for one in rows(app).values()) and not picker.hub_problem.isVisible()
 
 
+def test_drafters_that_cannot_be_looked_up_are_asked_for_once(begin: Start, hub: LocalHub) -> None:
+    hub.repo("maker/zoo", target_files(10_000))
+    hub.instead["search=zoo-DFlash"] = lambda request: answer(503, b"{}")
+    app = begin()
+    searching(app, "maker/zoo")
+    app.until(lambda: "couldn't be looked up" in rows(app)["maker/zoo"].note if rows(app) else False)
+    asked = [path for _, path, _ in hub.asked if "zoo-DFlash" in path]
+    app.services.picker.rows.select("hub:maker/zoo")
+    app.services.picker.rows.picked.emit()
+    assert len(asked) == 1 and asked == [path for _, path, _ in hub.asked if "zoo-DFlash" in path]
+    assert app.services.picker.can_download
+
+
 def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) -> None:
     hub.repo("maker/zoo", target_files(10_000))
     app = begin()
