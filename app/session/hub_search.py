@@ -19,7 +19,7 @@ from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair
 
 PAUSE_MS = 400  # after the last keystroke
-MOST = 20  # results, each of which takes a few more requests
+MOST = 20  # results; each takes up to five requests more
 _TEMPORARY = ("no_space", "window")  # codes of problems that the user can solve, or that may not matter
 _ADDRESS = re.compile(r"https?://[^/\s]+/(?:models/)?|(?:www\.)?(?:huggingface\.co|hf\.co)/")
 _REPO = re.compile(r"([^/\s]+/[^/\s?#]+)(?:[/?#]\S*)?")

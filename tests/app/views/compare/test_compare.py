@@ -20,6 +20,7 @@ from app.session.compare_run import CompareRun, ComparisonOptions
 from app.session.engine_adapter import Delivery
 from app.storage.comparison_record import ComparedReply, ComparisonRecord, ComparisonRow, ComparisonVerdict, verdict_on
 from app.storage.store import Store
+from app.text.dates import date_and_time, short_date
 from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
 from app.views.compare.comparison_card import HEIGHT, WIDTH, card
@@ -282,11 +283,11 @@ def test_a_comparison_in_the_history_shows_its_date_and_prompt(begin: Start, mon
             drawn.clear()
             history.list.grab()
             date, result, text = drawn
-            assert (result, date) == (f"3.9× · {verdict}", "11/23/26")
+            assert (result, date) == (f"3.9× · {verdict}", short_date(created.timestamp()))
             assert text == short if prompt is short else text.startswith("Write a story. Write") and text.endswith("…")
             assert history.list.sizeHintForRow(0) >= 2 * history.list.fontMetrics().height()
             said = history.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
-            assert said.startswith(f"3.9× · {verdict}, 11/23/26, {prompt[:20]}")
+            assert said.startswith(f"3.9× · {verdict}, {date_and_time(created.timestamp())}, {prompt[:20]}")
 
 
 def test_results_and_image_are_saved_or_the_error_is_shown(begin: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
