@@ -388,19 +388,6 @@ def test_a_message_that_waits_for_tools_outlives_a_load_that_fails(begin: Begin,
     app.until(lambda: [turn.prompt for turn in chat.turns] == ["One", "Two"])
 
 
-def test_a_pair_that_is_chosen_during_a_load_is_refused_aloud(begin: Begin) -> None:
-    """Nothing happened, and nothing was said."""
-    app = begin()
-    gate = app.engine.load_gate = threading.Event()
-    app.activity.use()
-    assert app.loader.running and not app.notices
-    app.activity.use(LoadPair(Path("another")))
-    assert app.notices == ["The models are still loading. Try again in a moment."]
-    gate.set()
-    app.until(lambda: not app.loader.running)
-    assert app.notices == []
-
-
 def test_a_message_that_does_not_fit_is_a_draft_again_and_says_why(begin: Begin) -> None:
     """It was sent, and the reply was an error."""
     gate = threading.Event()

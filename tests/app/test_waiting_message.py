@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.storage.attached_files import read
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.mcp.approvals import Decision
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
@@ -369,3 +370,16 @@ def test_a_message_for_a_pair_that_is_not_loaded_does_not_go_to_the_server(begin
         assert app.loader.sent_to and replies_asked(replay) == 0
         assert (app.message.text, app.message.note) == ("For this computer only", "")
         assert app.notices[-1] == "Your message wasn't sent, because the model it was for isn't available."
+
+
+def test_a_pair_that_is_chosen_during_a_load_is_refused_aloud(begin: Begin) -> None:
+    """Nothing happened, and nothing was said."""
+    app = begin()
+    gate = app.engine.load_gate = threading.Event()
+    app.activity.use()
+    assert app.loader.running and not app.notices
+    app.activity.use(LoadPair(Path("another")))
+    assert app.notices == ["The models are still loading. Try again in a moment."]
+    gate.set()
+    app.until(lambda: not app.loader.running)
+    assert app.notices == []
