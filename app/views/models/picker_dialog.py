@@ -224,8 +224,6 @@ class PickerDialog(QDialog):
             super().keyPressEvent(event)
         elif isinstance(focus, QPushButton):
             focus.click()
-        elif focus is self.search and self.ask_hub.isVisible():
-            self.ask_hub.click()
         elif focus is self.search and self._picker.rows.matching:
             self.list.setFocus()
         elif focus is self.list and main.isVisible() and main.isEnabled():
