@@ -116,6 +116,11 @@ class CompareSide(QWidget):
         else:
             self._scroll.follow()
 
+    def show_start(self) -> None:
+        """Scroll to the start, where a reader begins, instead of following the end."""
+        self._scroll.stop_following()
+        self._scroll.verticalScrollBar().setValue(0)
+
     def _scroll_to(self, at: QPoint) -> None:
         self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
 

@@ -273,6 +273,8 @@ class CompareDialog(QDialog):
                 mode = shown.stats.mode if are_named else side.mode
                 side.show_reply(Reply(mode, record.max_tokens, shown.text, shown.thinking, reason=shown.reason, stats=shown.stats))
             side.mark(difference)
+            if difference is None:
+                side.show_start()
 
     def _show_headline(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)

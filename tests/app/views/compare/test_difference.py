@@ -105,6 +105,18 @@ def test_an_earlier_comparison_opens_at_its_difference(begin: Begin) -> None:
     assert scroll_of(side).following
 
 
+def test_identical_replies_are_shown_from_their_start(begin: Begin) -> None:
+    """They stayed at the end, which a comparison follows while it runs."""
+    app = begin()
+    dialog = opened(app)
+    text = f"{BEFORE}\n\n{BEFORE}"
+    for side in dialog.sides:
+        scroll_of(side).follow()
+    dialog.show_record(forged(dialog.record, text, text))
+    app.until(lambda: all(laid_out(side) and scroll_of(side).verticalScrollBar().maximum() > 0 for side in dialog.sides))
+    assert [scroll_of(side).verticalScrollBar().value() for side in dialog.sides] == [0, 0]
+
+
 def test_a_new_comparison_with_identical_replies_removes_the_mark(begin: Begin) -> None:
     app = begin(ScriptedEngine([answer("Hi."), parting("One.", 50, "plain"), parting("Two.", 51)]))
     dialog = opened(app)
