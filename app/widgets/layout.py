@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
+    QApplication,
     QBoxLayout,
     QComboBox,
     QDialog,
@@ -196,6 +198,11 @@ class ScrollingPage(QScrollArea):
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Qt has measured texts that wrap at their old width, and would cut them off.
+        QApplication.postEvent(self.page, QEvent(QEvent.Type.LayoutRequest))
 
     def show_end(self) -> None:
         """Scroll to the end once the layout has settled."""

@@ -43,9 +43,11 @@ def test_the_composer_and_the_buttons_are_flush_with_the_text(start: Start) -> N
         left, right = (app.reply.mapTo(app.window, QPoint(x, 0)).x() for x in (0, app.reply.width()))
         composer = QRect(app.window.composer.mapTo(app.window, QPoint()), app.window.composer.size())
         assert (composer.left(), composer.right() + 1) == (left, right)
-        speed, edit = app.reply.stats.chip, app.questions[0].edit_button
+        speed, question = app.reply.stats.chip, app.questions[0]
         assert speed.mapTo(app.window, QPoint()).x() == left
-        assert edit.mapTo(app.window, QPoint(edit.width(), 0)).x() == right
+        bubble = question.blocks.parentWidget()
+        assert bubble.mapTo(app.window, QPoint(bubble.width(), 0)).x() == right
+        assert question.edit_button.geometry().right() < bubble.x()
 
 
 def test_the_field_shows_all_lines_of_a_text_that_breaks_into_more_of_them(start: Start) -> None:

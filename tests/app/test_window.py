@@ -311,7 +311,7 @@ def test_a_reply_with_code_is_copied_recolored_and_named_for_screen_readers(star
         assert ground == app.theme.colors.window
     assert app.theme.colors == light
     bar = app.window.top_bar
-    controls = [bar.dflash, bar.thinking, bar.compare, app.window.composer.button, app.window.composer.field]
+    controls = [bar.dflash, app.window.foot.thinking, bar.compare, app.window.composer.button, app.window.composer.field]
     controls += app.window.transcript.findChildren(QPushButton)
     assert all(control.accessibleName() for control in controls)
 
