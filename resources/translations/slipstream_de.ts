@@ -630,6 +630,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Access needed</source>
+            <translation>Zugriff nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Can't run</source>
             <translation>Läuft nicht</translation>
         </message>
@@ -1305,6 +1310,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replied in turns</source>
+            <translation>Beide haben abwechselnd geantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
@@ -1361,7 +1371,7 @@
         <message>
             <location filename="../../app/storage/comparison_record.py" />
             <source>Speed is tokens per second after the first token.</source>
-            <translation>Die Geschwindigkeit sind Token pro Sekunde nach dem ersten Token.</translation>
+            <translation>Die Geschwindigkeit ist in Token pro Sekunde nach dem ersten Token angegeben.</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -1477,11 +1487,6 @@
             <location filename="../../app/storage/database.py" />
             <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
             <translation>Ihre Chats wurden von einer neueren Version von Slipstream gesichert. Aktualisieren Sie Slipstream, und importieren Sie dann die Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/database.py" />
-            <source>unknown error</source>
-            <translation>unbekannter Fehler</translation>
         </message>
         <message>
             <location filename="../../app/storage/salvage.py" />
@@ -1750,6 +1755,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Drafting</source>
+            <translation>Entwürfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
         </message>
@@ -1800,6 +1810,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Prompt processing: {prompt_tok_s}</source>
             <translation>Lesen des Prompts: {prompt_tok_s}</translation>
         </message>
@@ -1817,6 +1832,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>Runden: {rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Run</source>
+            <translation>Ausführung</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2435,6 +2455,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
+            <source>The model's context is full, and “{name}” is larger than all of it. Remove the file.</source>
+            <translation>Der Kontext des Modells ist voll, und „{name}“ ist größer als der ganze Kontext. Entfernen Sie die Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
             <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
             <translation>Der Kontext des Modells ist voll. Fahren Sie hier fort, beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
@@ -2742,11 +2767,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG-Bild (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>Prompt</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -5730,6 +5750,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Computer</source>
+            <translation>Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
         </message>
@@ -5742,6 +5767,11 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Steps</source>
+            <translation>Schritte</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -7359,6 +7389,66 @@
             <source>damaged_file</source>
             <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
             <translation>„{path}“ ist beschädigt. Reparieren Sie die Datei, oder löschen Sie sie, um neu zu beginnen.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eacces</source>
+            <extracomment>Permission denied</extracomment>
+            <translation>keine Berechtigung</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_edquot</source>
+            <extracomment>Disk quota exceeded</extracomment>
+            <translation>das Kontingent ist erschöpft</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eio</source>
+            <extracomment>Input/output error</extracomment>
+            <translation>das Volume meldet einen Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eisdir</source>
+            <extracomment>Is a directory</extracomment>
+            <translation>das ist ein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enametoolong</source>
+            <extracomment>File name too long</extracomment>
+            <translation>der Dateiname ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enoent</source>
+            <extracomment>No such file or directory</extracomment>
+            <translation>Datei oder Ordner nicht vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enospc</source>
+            <extracomment>No space left on device</extracomment>
+            <translation>das Volume ist voll</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enotdir</source>
+            <extracomment>Not a directory</extracomment>
+            <translation>das ist kein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eperm</source>
+            <extracomment>Operation not permitted</extracomment>
+            <translation>nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_erofs</source>
+            <extracomment>Read-only file system</extracomment>
+            <translation>das Volume ist schreibgeschützt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />

@@ -630,6 +630,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Access needed</source>
+            <translation>需要访问权限</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Can't run</source>
             <translation>无法运行</translation>
         </message>
@@ -1305,6 +1310,11 @@
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
+            <source>Both replied in turns</source>
+            <translation>两者轮流回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/comparison_record.py" />
             <source>Both replies are identical, token for token ({tokens}).</source>
             <translation>两个回复逐词元完全相同（{tokens}）。</translation>
         </message>
@@ -1477,11 +1487,6 @@
             <location filename="../../app/storage/database.py" />
             <source>Your chats were saved by a newer version of Slipstream. Update Slipstream, then import the chats.</source>
             <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入这些对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/database.py" />
-            <source>unknown error</source>
-            <translation>未知错误</translation>
         </message>
         <message>
             <location filename="../../app/storage/salvage.py" />
@@ -1750,6 +1755,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Drafting</source>
+            <translation>草稿</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Exact mode: same text with or without DFlash</source>
             <translation>精确模式：不使用 DFlash 时文本相同</translation>
         </message>
@@ -1800,6 +1810,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Prompt</source>
+            <translation>提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Prompt processing: {prompt_tok_s}</source>
             <translation>提示词读取速度：{prompt_tok_s}</translation>
         </message>
@@ -1817,6 +1832,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>轮数：{rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Run</source>
+            <translation>运行</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2435,6 +2455,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
+            <source>The model's context is full, and “{name}” is larger than all of it. Remove the file.</source>
+            <translation>模型的上下文已满，而且“{name}”超过了整个上下文。请移除该文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/full_context.py" />
             <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
             <translation>模型的上下文已满。可以在此继续、新建对话，或编辑之前的消息。</translation>
         </message>
@@ -2742,11 +2767,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG 图像 (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>提示词</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -5730,6 +5750,11 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Computer</source>
+            <translation>电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
         </message>
@@ -5742,6 +5767,11 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>复用和处理的提示词词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Steps</source>
+            <translation>步骤</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -7359,6 +7389,66 @@
             <source>damaged_file</source>
             <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
             <translation>“{path}”已损坏。请修复它，或将其删除以重新开始。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eacces</source>
+            <extracomment>Permission denied</extracomment>
+            <translation>没有权限</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_edquot</source>
+            <extracomment>Disk quota exceeded</extracomment>
+            <translation>超出磁盘配额</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eio</source>
+            <extracomment>Input/output error</extracomment>
+            <translation>磁盘输入/输出错误</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eisdir</source>
+            <extracomment>Is a directory</extracomment>
+            <translation>这是一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enametoolong</source>
+            <extracomment>File name too long</extracomment>
+            <translation>文件名过长</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enoent</source>
+            <extracomment>No such file or directory</extracomment>
+            <translation>文件或文件夹不存在</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enospc</source>
+            <extracomment>No space left on device</extracomment>
+            <translation>磁盘空间不足</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_enotdir</source>
+            <extracomment>Not a directory</extracomment>
+            <translation>这不是文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_eperm</source>
+            <extracomment>Operation not permitted</extracomment>
+            <translation>不允许此操作</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/files.py" />
+            <source>errno_erofs</source>
+            <extracomment>Read-only file system</extracomment>
+            <translation>只读文件系统</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />
