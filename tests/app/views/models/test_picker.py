@@ -111,17 +111,6 @@ def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, 
     assert dialog.card.isVisible()
 
 
-def test_facts_are_not_cut_off_in_a_small_window(begin: Start, hub: LocalHub) -> None:
-    """The page was as high as the window, and lines of the facts were missing."""
-    app = begin()
-    opened(app)
-    dialog = app.dialog(PickerDialog)
-    look_at(app, "demo")
-    for size in ((960, 660), (660, 460)):
-        dialog.resize(*size)
-        app.until(lambda: dialog.card.page.height() >= dialog.card.page.heightForWidth(dialog.card.page.width()))
-
-
 def test_a_pair_can_be_used_once_the_reply_is_complete(begin: Start, hub: LocalHub) -> None:
     fetch(hub, HubCache())
     gate = threading.Event()

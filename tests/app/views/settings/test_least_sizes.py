@@ -31,3 +31,17 @@ def test_the_smallest_windows_show_some_lines_of_what_scrolls(begin: Callable[..
         for area in areas:
             lines = area.viewport().height() / area.fontMetrics().lineSpacing()
             assert lines >= LINES or not area.verticalScrollBar().maximum(), (type(dialog).__name__, type(area).__name__, lines)
+
+
+def test_facts_of_a_pair_are_not_cut_off_in_a_small_window(begin: Callable[..., Session]) -> None:
+    """The page was as high as the window, and lines of the facts were missing."""
+    app = begin()
+    app.window.dialogs.show_models()
+    dialog = app.window.dialogs.find(PickerDialog)
+    assert dialog is not None
+    app.until(lambda: bool(app.services.picker.rows.matching))
+    app.services.picker.rows.select("demo")
+    page = dialog.card.page
+    for size in ((960, 660), (660, 460)):
+        dialog.resize(*size)
+        app.until(lambda most=size[0]: page.width() < most and page.height() >= page.heightForWidth(page.width()))
