@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QAbstractButton
 
 from app.storage import wording
 from app.views.settings import network_pane
@@ -99,10 +99,10 @@ def test_programs_of_tools_are_named_as_not_listed(begin: Begin) -> None:
     assert any("of these programs: notes." in text for text in labels)
 
 
-def offline_box(app: Session) -> QCheckBox:
+def offline_box(app: Session) -> QAbstractButton:
     app.window.dialogs.show_settings("privacy")
     box = app.dialog(SettingsDialog).fields["offline"]
-    assert isinstance(box, QCheckBox)
+    assert isinstance(box, QAbstractButton)
     return box
 
 
