@@ -319,7 +319,7 @@ def main(code: str, folder: Path | None) -> int:
     def ask(text: str) -> None:
         window.composer.field.setPlainText(text)
         window.composer.button.click()
-        while slipstream.services.activity.busy:
+        while slipstream.services.activity.busy or slipstream.services.message.note:  # it may wait until it is counted
             settle(30)
         settle(150)
 
