@@ -16,7 +16,7 @@ from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
 from mlx_engine.network.offline import OfflineRefusal
-from mlx_engine.network.traffic import AcceptedConnection
+from mlx_engine.network.traffic import AcceptedConnection, check_lookup
 
 log = logging.getLogger(__name__)
 
@@ -129,10 +129,12 @@ class Listener:
         port: 0 selects a free one.
 
     Raises:
-        UserError: the address can't be used.
+        UserError: the address can't be used, or Offline is on and its name would be looked up.
     """
 
     def __init__(self, host: str, port: int) -> None:
+        if host:
+            check_lookup(host)
         try:
             family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
             self._socket = socket.socket(family, socket.SOCK_STREAM)

@@ -312,19 +312,20 @@ async def streamable_http(config: ServerConfig, link: Link, auth: httpx2.Auth | 
 
     The SDK doesn't follow redirects to other hosts.
     """
-    pace, loop = _Pace(), asyncio.get_running_loop()
+    pace, loop, own = _Pace(), asyncio.get_running_loop(), str(httpx2.URL(config.url))
 
     def refused(refusal: UserError) -> None:
-        loop.call_soon_threadsafe(link.fail, refusal.text)
+        with suppress(RuntimeError):  # the loop has ended, and so has the link
+            loop.call_soon_threadsafe(link.fail, refusal.text)
 
     async def check(request: httpx2.Request) -> None:
-        traffic.use_for("tool" if str(request.url) == config.url else "sign_in")
+        traffic.use_for("tool" if str(request.url) == own else "sign_in")
         if not is_secure(str(request.url), config.url):
             template = "“{url}” must start with https://. Change the address."
             raise link.fail(EngineText.of("tool_url_not_secure", template, url=str(request.url.copy_with(query=None))))
 
     async def bound(response: httpx2.Response) -> None:
-        if str(response.request.url) == config.url:
+        if str(response.request.url) == own:
             link.unauthorized = response.status_code == 401
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             link.end()  # the session has ended

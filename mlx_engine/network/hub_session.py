@@ -3,6 +3,8 @@
 They send no ID with each request, unlike the client's own.
 """
 
+from functools import cache
+
 import httpx2
 from huggingface_hub import constants, errors, get_session, set_async_client_factory, set_client_factory
 
@@ -11,8 +13,12 @@ from mlx_engine.network import traffic
 __all__ = ["check_hub_use", "get_session", "hub_client", "install"]
 
 
+@cache
 def install() -> None:
-    """Make these sessions those of all libraries in this process."""
+    """Make these sessions those of all libraries in this process.
+
+    Only the first call does, because setting the factory closes the session that is in use.
+    """
     set_client_factory(hub_client)
     set_async_client_factory(async_hub_client)
 

@@ -1,7 +1,7 @@
 """The Offline switch, which all processes of this user follow.
 
 A file in the data folder holds it, so that it also reaches processes that are already running. The variable SLIPSTREAM_OFFLINE
-turns it on for one process and its children.
+turns it on for one process and its children, except programs that the user adds as tools.
 """
 
 import ipaddress
@@ -72,9 +72,9 @@ def is_this_computer(host: str) -> bool:
     """Return whether a name or address always means this computer. Looks up nothing."""
     with suppress(ValueError):
         found = ipaddress.ip_address(host.partition("%")[0])
-        return (getattr(found, "ipv4_mapped", None) or found).is_loopback
-    name = host.lower().removesuffix(".")
-    return name == "localhost" or name.endswith(".localhost")
+        found = getattr(found, "ipv4_mapped", None) or found
+        return found.is_loopback or found.is_unspecified  # as a destination, it is this computer, too
+    return host.lower().removesuffix(".") == "localhost"  # other names below it may be looked up elsewhere
 
 
 def _file() -> Path:

@@ -7,6 +7,7 @@ while Offline is on. Nothing else creates an HTTP client or looks up a name: `te
 import asyncio
 import atexit
 import ipaddress
+import logging
 import os
 import socket
 import threading
@@ -24,6 +25,8 @@ import httpx2
 from mlx_engine.network import connection_log, offline
 from mlx_engine.network.connection_log import ConnectionRecord, Feature, Outcome
 from mlx_engine.network.offline import OfflineRefusal
+
+log = logging.getLogger(__name__)
 
 _POLL_S = 0.5  # between checks whether another process has turned Offline on
 _SAVE_S = 5.0  # between lines of a connection that transfers, so that a crash loses few bytes
@@ -77,9 +80,18 @@ def addresses(host: str) -> set[str]:
         OfflineRefusal: Offline is on, and the name isn't one of this computer.
         OSError, UnicodeError: the name is unknown or invalid.
     """
+    check_lookup(host)
+    return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+
+
+def check_lookup(host: str) -> None:
+    """Refuse to look up a name of another computer while Offline is on.
+
+    Raises:
+        OfflineRefusal: it is such a name.
+    """
     if offline.is_offline() and not (offline.is_this_computer(host) or _is_address(host)):
         raise offline.refusal(host)
-    return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
 
 
 def _is_address(host: str) -> bool:
@@ -117,6 +129,7 @@ class Traffic:
         name = f"{os.getpid()}-{next(_numbers)}-{time.time_ns()}"
         self._record = ConnectionRecord(name, time.time(), host, port, feature, proxy=proxy)
         self._sent = self._received = 0
+        self._lock = threading.RLock()  # also for an end by garbage collection
         self._is_outside = proxy or not offline.is_this_computer(host)  # a proxy on this computer leads outside, too
         self.cut = self.ended = False
         if self._is_outside and offline.is_offline():
@@ -157,9 +170,12 @@ class Traffic:
 
     def end(self, outcome: Outcome = "closed") -> None:
         """Record the end, unless it is recorded."""
-        if not self.ended:
-            self.ended = True
-            self._save(outcome)
+        if self.ended:
+            return
+        with self._lock:
+            if not self.ended:
+                self.ended = True
+                self._save(outcome)
 
     def end_offline(self) -> None:
         """End a connection that leaves this computer."""
@@ -172,9 +188,10 @@ class Traffic:
 
     def save(self, after_s: float = 0.0) -> None:
         """Record new bytes, if the last time is long ago."""
-        known = (self._record.sent, self._record.received)
-        if not self.ended and (self._sent, self._received) != known and time.monotonic() - self._saved >= after_s:
-            self._save("open")
+        with self._lock:
+            known = (self._record.sent, self._record.received)
+            if not self.ended and (self._sent, self._received) != known and time.monotonic() - self._saved >= after_s:
+                self._save("open")
 
     def _save(self, outcome: Outcome) -> None:
         self._record = replace(self._record, outcome=outcome, sent=self._sent, received=self._received)
@@ -234,9 +251,12 @@ class _Watcher:
 
     def _look(self, is_offline: bool) -> None:
         for traffic in self._list():
-            if is_offline:
-                traffic.end_offline()
-            traffic.save(_SAVE_S)
+            try:
+                if is_offline:
+                    traffic.end_offline()
+                traffic.save(_SAVE_S)
+            except Exception:  # of `when_refused`: the others must still be ended
+                log.exception("A connection wasn't looked after.")
 
     def _goes_on(self) -> bool:
         """Forget the connections that have ended, and return whether others are open."""
@@ -301,6 +321,8 @@ class _OpenedConnection(Traffic):
                 yield
         except BaseException:
             self.end("failed")
+            with suppress(OSError, RuntimeError):  # it may be connected, if Offline has just been turned on
+                self.shut_down()
             raise
 
     def get_extra_info(self, info: str) -> Any:

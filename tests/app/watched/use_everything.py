@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import set_client_factory
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -168,7 +169,7 @@ def main(folder: Path, host: str, is_offline: bool) -> None:
         hub.repo("owner/target", target_files(300_000))
         hub.repo("owner/drafter", drafter_files(100_000))
         before = counters()  # binding a server looks up its name
-        hub_session.install()  # the hub's own answers need no sockets
+        set_client_factory(hub_session.hub_client)  # the hub's own answers need no sockets
         save_mirror(hub.url)
         offline.set_offline(is_offline)
         application = QApplication([])

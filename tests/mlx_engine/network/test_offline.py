@@ -43,8 +43,11 @@ def test_the_variable_turns_it_on(monkeypatch: pytest.MonkeyPatch, value: str, o
 @pytest.mark.parametrize(
     ("host", "here"),
     [
-        *[(host, True) for host in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "localhost", "LocalHost.", "a.localhost")],
-        *[(host, False) for host in ("192.168.1.2", "0.0.0.0", "::", "fe80::1%lo", "example.org", "localhost.example.org", "")],
+        *[
+            (host, True)
+            for host in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "localhost", "LocalHost.", "0.0.0.0", "::")
+        ],
+        *[(host, False) for host in ("192.168.1.2", "a.localhost", "fe80::1%lo", "example.org", "localhost.example.org", "")],
     ],
 )
 def test_what_counts_as_this_computer(host: str, here: bool) -> None:

@@ -264,3 +264,53 @@ def test_other_versions_of_httpx2_fail_before_they_connect(monkeypatch: pytest.M
     monkeypatch.setattr(httpx2.Client, "_init_transport", lambda *_, **__: object())
     with pytest.raises(AttributeError):
         traffic.client("hub")
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_failing_callback_keeps_no_other_transfer_alive(server: CountingServer) -> None:
+    def fail(refusal: OfflineRefusal) -> None:
+        raise RuntimeError("The loop is closed.")
+
+    async def ask() -> None:
+        async with (
+            traffic.async_client("tool", fail, trust_env=False) as failing,
+            traffic.async_client("tool", trust_env=False, timeout=600) as other,
+        ):
+            await failing.get(server.url("/1"))
+            request = asyncio.create_task(other.get(server.url("/100000/wait")))
+            await asyncio.to_thread(server.waiting.acquire)
+            await asyncio.to_thread(server.waiting.acquire)
+            await asyncio.to_thread(offline.set_offline, True)
+            with pytest.raises(OfflineRefusal):
+                await request
+            offline.set_offline(False)
+            await other.get(server.url("/1"))
+            later = asyncio.create_task(other.get(server.url("/100000/wait")))
+            await asyncio.to_thread(server.waiting.acquire)
+            await asyncio.to_thread(server.waiting.acquire)
+            await asyncio.to_thread(offline.set_offline, True)
+            with pytest.raises(OfflineRefusal):
+                await later
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_no_line_follows_the_end_of_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher saves bytes while the owner ends the connection."""
+    connection, append = traffic.Traffic("127.0.0.1", 80, "hub"), connection_log.append
+    lines, between = list[ConnectionRecord](), threading.Event()
+
+    def slow(record: ConnectionRecord) -> None:
+        if record.outcome == "open":
+            between.set()
+            ended.join(0.2)  # the end waits for this line, or comes before it
+        lines.append(record)
+        append(record)
+
+    monkeypatch.setattr(connection_log, "append", slow)
+    connection.add(sent=1)
+    ended = threading.Thread(target=lambda: (between.wait(60), connection.end()))
+    ended.start()
+    connection.save()
+    ended.join()
+    assert [line.outcome for line in lines] == ["open", "closed"]
