@@ -379,7 +379,7 @@ class Rest(Submitted):
     It is for quiet mode, and has no events. Texts are the same. Comparisons and measurements don't rest.
 
     Attributes:
-        share: of the time of replies, from 0 to below 1.
+        share: of the time of replies, from 0 to below 1. A rest has a limit, so a long chunk of a prompt rests for a smaller share.
     """
 
     share: float = 0.0

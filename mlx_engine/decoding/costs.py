@@ -161,8 +161,8 @@ class PassCosts:
     """A cost table for one pair and machine, corrected by observed passes.
 
     Lookup rounds share the correction of drafter rounds with the same width, because the verify dominates both. The first time of a
-    copy beyond the block isn't counted: that pass may compile kernels and allocate buffers, and a slow one would be the last,
-    because copies have no trials.
+    copy beyond the block isn't counted: that pass may compile kernels and allocate buffers, and after a slow one, copies would
+    be rare.
 
     Args:
         table: calibrated or assumed.

@@ -249,7 +249,8 @@ class Scheduler:
             each.lost = each.lost or each in streams or each.unread_is_shared
         if gpu_faults.find(error) is None:
             log.warning("A shared pass failed. Its replies continue in passes of their own.", exc_info=True)
-            raise PassesLost from None  # the error's traceback holds the pass's arrays
+            error.__traceback__ = None  # it holds the pass's arrays
+            raise PassesLost from None
 
     def _make_pass(self, streams: Sequence[Stream], target: Target) -> None:
         """Make the next pass of streams that can propose rows, as far as they fit."""

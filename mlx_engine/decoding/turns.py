@@ -92,7 +92,7 @@ class ReplyClock:
         self._began = time.perf_counter()
 
     def rest(self, cancel: threading.Event) -> None:
-        """Let the computer rest before a turn, in proportion to the latest turns.
+        """Let the computer rest before a turn, in proportion to the turns since the last rest, within a limit.
 
         No pass is in progress then, because none is queued beyond the end of a turn.
         """
