@@ -188,7 +188,7 @@ class Preferences(QObject):
         False,
         lambda: tr("Offline"),
         help=lambda: tr(
-            "Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that "
+            "Slipstream connects to no other computer. Transfers end immediately; downloads can be resumed. Programs that "
             "you add as tools, coding agents, and your browser aren't covered."
         ),
         pane="privacy",

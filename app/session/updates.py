@@ -87,7 +87,7 @@ def fetch(address: str) -> bytes:
     """Return the beginning of a response. The User-Agent is all that is sent.
 
     Raises:
-        UserError: there is no response, or Offline is on.
+        UserError: the server doesn't respond, or Offline is on.
     """
     import httpx2  # slow to import, like the other one
 

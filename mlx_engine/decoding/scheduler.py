@@ -241,7 +241,7 @@ class Scheduler:
         """End no stream by an error in a shared pass, which may be another's fault.
 
         Raises:
-            PassesLost: the streams of the pass must make their passes anew.
+            PassesLost: the streams of the pass must repeat their passes.
         """
         if len(streams) < 2 and not streams[0].unread_is_shared:
             return

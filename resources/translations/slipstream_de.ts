@@ -1025,7 +1025,7 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
+            <source>Slipstream connects to no other computer. Transfers end immediately; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
             <translation>Slipstream verbindet sich mit keinem anderen Computer. Laufendes endet sofort; Downloads lassen sich fortsetzen. Programme, die Sie als Werkzeuge hinzufügen, Coding-Agenten und Ihr Browser sind nicht betroffen.</translation>
         </message>
         <message>

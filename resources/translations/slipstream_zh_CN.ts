@@ -1025,7 +1025,7 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>Slipstream connects to no other computer. What is in progress ends at once; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
+            <source>Slipstream connects to no other computer. Transfers end immediately; downloads can be resumed. Programs that you add as tools, coding agents, and your browser aren't covered.</source>
             <translation>Slipstream 不会连接任何其他电脑。正在进行的传输会立即结束，下载可以继续。作为工具添加的程序、编程智能体和浏览器不受影响。</translation>
         </message>
         <message>

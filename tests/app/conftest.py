@@ -316,7 +316,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def calm_computer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A computer of which nothing is known: replies on one that is hot, or short of memory, have a label."""
+    """A computer with unknown conditions, because heat and a lack of memory label replies."""
     monkeypatch.setattr(sensors, "read", lambda: UNKNOWN)
     monkeypatch.setattr(sensors, "memory_pressure", lambda: None)
 

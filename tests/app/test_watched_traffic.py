@@ -52,7 +52,7 @@ def watched(folder: Path, is_offline: bool) -> tuple[dict[str, Any], Counter[tup
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is no name, which would be looked up elsewhere."""
+    """Return whether a host is an address, not a name that would be looked up elsewhere."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

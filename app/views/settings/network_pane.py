@@ -159,7 +159,7 @@ class NetworkPane(QWidget):
 
     @Slot()
     def _measure(self) -> None:
-        """Fit the columns to their texts, of which some stand for all."""
+        """Fit the columns to a sample of their texts."""
         table, metrics = self.table, self.table.fontMetrics()
         texts = {TIME: _time(time.time()).split("\n"), DATA: [f"↑ {wording.size(999)}"]}
         for at, lines in texts.items():

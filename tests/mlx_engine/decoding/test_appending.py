@@ -131,7 +131,7 @@ def test_copies_that_are_never_right_cost_little(match, chance, table):
 @sampled(5)
 @given(times=st.integers(1, 4), slow=st.floats(1.5, 1000.0))
 def test_copies_are_used_again_after_slow_ones(times, slow):
-    """As while another program runs, or kernels are compiled. What isn't timed again would be dear for good."""
+    """As while another program runs, or kernels are compiled. A kind that isn't timed again would stay dear."""
     table = CostTable((0,), (1, 8, 16, 32), (1.0,), ((1.0, 1.1, 1.3, 2.2),), ((0.1, 0.1, 0.1, 0.1),))
     history, offer, seen = PairHistory(8, table), Offer(31, 32), 0
     for _ in decoded(AutomaticWidth(history), table, drafted(0.97, 600), None):
