@@ -38,11 +38,12 @@ class ConditionsWatch(QObject):
 
     def set_needed(self, name: str, needed: bool) -> None:
         """Read every few seconds from now on, or no longer for this purpose."""
-        was_needed = bool(self._needed)
+        is_new = needed and name not in self._needed
         (self._needed.add if needed else self._needed.discard)(name)
-        if self._needed and not was_needed:
+        if is_new:  # also if another purpose reads them: this one may last less than an interval
             self._timer.start()
-            self.look()
+            if not self._reading:
+                self.look()
         elif not self._needed:
             self._timer.stop()
 

@@ -156,8 +156,8 @@ class Preferences(QObject):
         False,
         lambda: tr("Quiet mode"),
         help=lambda: tr(
-            "Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning "
-            "wait."
+            "Rests half of the time: replies take about twice as long, with the same text. Chat titles and measurements wait, and "
+            "a running tuning is paused."
         ),
         pane="general",
     )

@@ -24,7 +24,7 @@ class QuietMode(QObject):
     ) -> None:
         super().__init__(parent)
         self._engine, self._preferences, self._watch = engine, preferences, watch
-        self.on = False
+        self.on = self._on_battery = False
         preferences.changed.connect(self._apply)
         watch.changed.connect(self._apply)
         self._apply()
@@ -48,7 +48,9 @@ class QuietMode(QObject):
     def _apply(self) -> None:
         preferences = self._preferences
         self._watch.set_needed("quiet mode", preferences.quiet_on_battery)
-        on = preferences.quiet_mode or (preferences.quiet_on_battery and self._watch.now.on_battery is True)
+        if self._watch.now.on_battery is not None:  # a failed reading changes nothing
+            self._on_battery = self._watch.now.on_battery
+        on = preferences.quiet_mode or (preferences.quiet_on_battery and self._on_battery)
         if on != self.on:
             self.on = on
             self._engine.submit(Rest(REST_SHARE if on else 0.0), lambda deliveries: None)

@@ -9,7 +9,7 @@ from app.session.conditions_watch import ConditionsWatch
 from app.session.pair_session import PairLoader
 from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
-from app.storage.slowness import UNKNOWN_SPEED, UsualSpeed, slow_cause
+from app.storage.slowness import UNKNOWN_SPEED, UsualSpeed, is_slower_than, slow_cause
 from app.storage.speed_history import usual_in_chat
 from mlx_engine.contract.conditions import UNKNOWN, Conditions
 from mlx_engine.contract.events import Stats
@@ -71,7 +71,7 @@ class ReplySpeeds(QObject):
         if usual.tok_s is None:
             usual = self._usual.get(run, UNKNOWN_SPEED)
         reply.slow_cause = slow_cause(reply.stats, reply.conditions, usual)
-        reply.usual_tok_s = usual.tok_s if reply.slow_cause is not None else None
+        reply.usual_tok_s = usual.tok_s if reply.slow_cause is not None and is_slower_than(reply.stats, usual) else None
 
     @Slot(object)
     def _end(self, run: ReplyRun) -> None:

@@ -160,7 +160,7 @@ class Reply:
     step_stats: tuple[Stats, ...] = ()  # one per request, if the reply has calls
     conditions: Conditions | None = None  # the worst of this computer during the reply
     slow_cause: SlowCause | None = None
-    usual_tok_s: float | None = None  # of the pair, if `slow_cause` was found by comparing with it
+    usual_tok_s: float | None = None  # of the pair, if there is a `slow_cause` and the reply was slower
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None

@@ -55,9 +55,8 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
     """
     if stats.measured_by != "engine":
         return None
-    worked, has_speed = stats.prefill_s + stats.decode_s, (stats.decode_tok_s or 0) > 0 and stats.tokens >= LEAST_TOKENS
-    is_slower = has_speed and usual.tok_s is not None and (stats.decode_tok_s or 0) < _SLOWER * usual.tok_s
-    may_be_slower = is_slower or (has_speed and usual.tok_s is None)
+    worked, is_slower = stats.prefill_s + stats.decode_s, is_slower_than(stats, usual)
+    may_be_slower = is_slower or (_has_speed(stats) and usual.tok_s is None)
     shared = stats.has_shared_passes and stats.passes <= _SHARED * stats.own_passes
     waited = stats.waiting_s >= max(_NOTICED_S, _WAITED * (worked + stats.waiting_s))
     accepted = drafter_acceptance(stats)
@@ -76,6 +75,15 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
         ("prompt", is_cold),
     )
     return next((cause for cause, holds in causes if holds), None)
+
+
+def is_slower_than(stats: Stats, usual: UsualSpeed) -> bool:
+    """Return whether a reply was slower than usual, as far as is known."""
+    return _has_speed(stats) and usual.tok_s is not None and (stats.decode_tok_s or 0) < _SLOWER * usual.tok_s
+
+
+def _has_speed(stats: Stats) -> bool:
+    return (stats.decode_tok_s or 0) > 0 and stats.tokens >= LEAST_TOKENS
 
 
 def drafter_acceptance(stats: Stats) -> float | None:

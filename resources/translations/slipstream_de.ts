@@ -1010,8 +1010,8 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning wait.</source>
-            <translation>Pausiert die Hälfte der Zeit: Antworten dauern etwa doppelt so lange, mit demselben Text. Chattitel, Messungen und Anpassungen warten.</translation>
+            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles and measurements wait, and a running tuning is paused.</source>
+            <translation>Pausiert die Hälfte der Zeit: Antworten dauern etwa doppelt so lange, mit demselben Text. Chattitel und Messungen warten, und eine laufende Anpassung pausiert.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />

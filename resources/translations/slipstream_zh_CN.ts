@@ -1010,8 +1010,8 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
-            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles, measurements, and tuning wait.</source>
-            <translation>一半时间休息：回复用时约为两倍，文字不变。对话标题、测量和调优会等待。</translation>
+            <source>Rests half of the time: replies take about twice as long, with the same text. Chat titles and measurements wait, and a running tuning is paused.</source>
+            <translation>一半时间休息：回复用时约为两倍，文字不变。对话标题和测量会等待，正在进行的调优会暂停。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />

@@ -72,6 +72,7 @@ def test_the_engine_rests_exactly_while_quiet_mode_is_on(steps: list[str]) -> No
     assert QCoreApplication.instance() or QCoreApplication([])
     engine, preferences, watch = Engine(), Preferences(), Watch()
     quiet = QuietMode(engine, preferences, watch)  # type: ignore[arg-type]
+    known: bool | None = False
     for step in steps:
         before = quiet.on
         if step == "toggle":
@@ -82,7 +83,8 @@ def test_the_engine_rests_exactly_while_quiet_mode_is_on(steps: list[str]) -> No
         else:
             watch.now = {"battery": BATTERY, "plugged": PLUGGED, "unknown": UNKNOWN}[step]
             watch.changed.emit()
-        wanted = preferences.quiet_mode or (preferences.quiet_on_battery and watch.now.on_battery)
+        known = watch.now.on_battery if watch.now.on_battery is not None else known
+        wanted = preferences.quiet_mode or (preferences.quiet_on_battery and known)
         assert quiet.on == bool(wanted) and quiet.is_automatic == (quiet.on and not preferences.quiet_mode)
         assert watch.needed == preferences.quiet_on_battery
         assert (engine.shares or [0.0])[-1] == (REST_SHARE if quiet.on else 0.0)

@@ -147,6 +147,16 @@ def test_conditions_are_read_only_while_something_needs_them(qapp: object, monke
     watch.close()
 
 
+def test_a_short_purpose_next_to_another_reads_the_conditions(qapp: object) -> None:
+    found = [HOT, Conditions(on_battery=True)]
+    watch = ConditionsWatch(read=lambda: found.pop(0))
+    watch.set_needed("quiet mode", True)
+    wait_until(lambda: watch.now == HOT)
+    watch.set_needed("replies", True)
+    wait_until(lambda: watch.now.on_battery is True)
+    watch.close()
+
+
 def test_a_driver_that_does_not_answer_blocks_nothing(qapp: object) -> None:
     gate, readings = threading.Event(), [HOT, HOT]
 

@@ -10,7 +10,7 @@ from app.storage.chat_tree import Node
 from app.storage.records import details, node_from
 from app.storage.reply import Reply
 from app.storage.slow_wording import cause_names, notable, slow_chip, slow_explanation, slow_replies
-from app.storage.slowness import UNKNOWN_SPEED, UsualSpeed, slow_cause
+from app.storage.slowness import UNKNOWN_SPEED, UsualSpeed, is_slower_than, slow_cause
 from app.storage.speed_history import speed_history, usual_in_chat
 from mlx_engine.contract.conditions import UNKNOWN, Conditions
 from mlx_engine.contract.errors import EngineText
@@ -118,12 +118,12 @@ def test_a_reply_as_fast_as_usual_blames_no_computer(figures: Stats, conditions:
 def test_every_cause_has_a_label_an_explanation_and_advice(figures: Stats, conditions: Conditions, usual: UsualSpeed) -> None:
     reply = Reply("dflash", 100, reason="eos", stats=figures, conditions=conditions)
     reply.slow_cause = slow_cause(figures, conditions, usual)
-    reply.usual_tok_s = usual.tok_s if reply.slow_cause else None
+    reply.usual_tok_s = usual.tok_s if reply.slow_cause and is_slower_than(figures, usual) else None
     label, explanation = slow_chip(reply), slow_explanation(reply)
     assert bool(label) == bool(explanation) == (reply.slow_cause is not None)
     if reply.slow_cause is not None:
         assert label == cause_names()[reply.slow_cause]
-        assert explanation.count(". ") + 1 == 2 + (usual.tok_s is not None) and explanation.endswith(".")
+        assert explanation.count(". ") + 1 == 2 + (reply.usual_tok_s is not None) and explanation.endswith(".")
     reply.reason = None
     assert slow_chip(reply) == slow_explanation(reply) == "", "a reply that is continued"
 
