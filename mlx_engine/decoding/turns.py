@@ -92,9 +92,9 @@ class ReplyClock:
         self._began = time.perf_counter()
 
     def rest(self, cancel: threading.Event) -> None:
-        """Let the computer rest before a turn, in proportion to the turns since the last rest, within a limit.
+        """Let the computer rest before a turn, for a share of the time since the last.
 
-        No pass is in progress then, because none is queued beyond the end of a turn.
+        It rests for half a second at most. No pass is in progress then, because none is queued beyond the end of a turn.
         """
         if not self.turns.rest:
             self._worked = 0.0

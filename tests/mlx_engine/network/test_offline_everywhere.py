@@ -67,7 +67,7 @@ def test_a_download_ends_with_a_message_and_is_resumed_later(hub: ServedHub, tmp
 
 @pytest.mark.usefixtures("elsewhere")
 def test_searches_are_refused(hub: ServedHub) -> None:
-    assert Hub(hub.url).search("target") == ["owner/target"]
+    assert [found.name for found in Hub(hub.url).search("target")] == ["owner/target"]
     asked = len(hub.asked)
     offline.set_offline(True)
     with pytest.raises(NoAnswer) as caught:
