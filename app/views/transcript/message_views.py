@@ -159,7 +159,7 @@ class PromptView(MessageView):
             inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         self.blocks.show_plain(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
         bubble.setVisible(bool(self.text))
-        self.edit_button = IconButton(theme, "edit", tr("Edit (keeps this version)"))
+        self.edit_button = IconButton(theme, "edit", tr("Edit (keeps this version)"), self)  # before the versions, also for Tab
         self.edit_button.clicked.connect(lambda: actions.edit.emit(turn))
         self.revealed = Revealed(self, turn, self.edit_button)
         foot = row(None)
