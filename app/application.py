@@ -34,6 +34,7 @@ from app.window.main_window import MainWindow
 from app.window.outside_text import OutsideText
 from mlx_engine.contract.events import Stats
 from mlx_engine.engine.host import EngineHost
+from mlx_engine.network import traffic
 from mlx_engine.remote.switch import EngineSwitch
 
 log = logging.getLogger(__name__)
@@ -257,4 +258,5 @@ def _leave(status: int) -> NoReturn:
         if stream is not None:
             with suppress(OSError, ValueError):  # it is closed
                 stream.flush()
+    traffic.close()
     os._exit(status)

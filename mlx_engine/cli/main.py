@@ -150,6 +150,9 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     clients: list[EngineClient] = []
     status = _report(args, make_engine, clients)
     if not all(client.wait(0) for client in clients):  # MLX aborts the process if Python ends while MLX runs
+        from mlx_engine.network import traffic  # most commands start without it
+
+        traffic.close()
         os._exit(status)
     return status
 

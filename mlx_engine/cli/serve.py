@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import NoReturn
 
 from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.app import Api
@@ -18,6 +19,7 @@ from mlx_engine.cli.console import flush, note, print_json, say, show_log
 from mlx_engine.cli.session import folders, is_auto, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.models.library.installed import InstalledPair
+from mlx_engine.network import traffic
 
 _ENDING_S = 1.5  # seconds in which replies in progress are ended
 
@@ -52,7 +54,16 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
     with announced(listener.url) if args.port else nullcontext():  # one on a free port is for the program that started it
         status = asyncio.run(_serve(listener, api, ready))
     flush()
-    os._exit(status)  # immediately: the engine has nothing to save, and its current pass could take seconds
+    _end_now(status)
+
+
+def _end_now(status: int) -> NoReturn:
+    """End immediately: the engine has nothing to save.
+
+    Its current pass could take seconds.
+    """
+    traffic.close()
+    os._exit(status)
 
 
 async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int:
@@ -61,7 +72,7 @@ async def _serve(listener: Listener, api: Api, ready: Callable[[], None]) -> int
     def end(number: int) -> None:
         nonlocal status
         status = 130 if number == signal.SIGINT else 0
-        timer = threading.Timer(_ENDING_S, os._exit, (status,))  # a load that was requested by name may take longer to end
+        timer = threading.Timer(_ENDING_S, _end_now, (status,))  # a load that was requested by name may take longer to end
         timer.daemon = True
         timer.start()
         stop.set()

@@ -42,7 +42,7 @@ class ConnectionRecord:
         host: name or address of the other side.
         port: the port there; for clients of the local server, their own.
         feature: what opened it.
-        outcome: "open" until it ends, also after a crash; "refused" or "cut" by Offline.
+        outcome: "open" until it ends, also after a crash (see `is_open`); "refused" or "cut" by Offline.
         sent: bytes, without those of TLS.
         received: bytes, without those of TLS.
         proxy: whether the host is a proxy.
@@ -83,6 +83,17 @@ def read() -> list[ConnectionRecord]:
             if (record := _parsed(line)) is not None:
                 found[record.id] = record
     return sorted(found.values(), key=lambda record: record.opened, reverse=True)
+
+
+def is_open(record: ConnectionRecord) -> bool:
+    """Return whether a connection is open. One whose process has crashed isn't."""
+    if record.outcome != "open":
+        return False
+    try:
+        os.kill(int(record.id.partition("-")[0]), 0)
+    except (OSError, ValueError, OverflowError):  # no process of this user, or an ID that Slipstream didn't make
+        return False
+    return True
 
 
 def clear() -> None:

@@ -234,12 +234,7 @@ class _Watcher:
                 self._runs = True
                 threading.Thread(target=self._run, name="traffic", daemon=True).start()
 
-    def close(self) -> None:
-        """Record the end of all connections, at the end of the process."""
-        for traffic in self._list():
-            traffic.end()
-
-    def _list(self) -> list[Traffic]:
+    def list_open(self) -> list[Traffic]:
         with self._lock:
             return [traffic for traffic in self._open if not traffic.ended]
 
@@ -250,7 +245,7 @@ class _Watcher:
             self._look(offline.is_offline())
 
     def _look(self, is_offline: bool) -> None:
-        for traffic in self._list():
+        for traffic in self.list_open():
             try:
                 if is_offline:
                     traffic.end_offline()
@@ -260,14 +255,23 @@ class _Watcher:
 
     def _goes_on(self) -> bool:
         """Forget the connections that have ended, and return whether others are open."""
-        going = self._list()
+        going = self.list_open()
         with self._lock:
             self._runs = bool(going) or any(not traffic.ended for traffic in self._open)
             return self._runs
 
 
 _watcher = _Watcher()
-atexit.register(_watcher.close)
+
+
+@atexit.register
+def close() -> None:
+    """Record the end of all connections.
+
+    Call it before `os._exit`, which skips `atexit`.
+    """
+    for traffic in _watcher.list_open():
+        traffic.end()
 
 
 # --- Connections of HTTP clients ------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.files import data_folder
 from mlx_engine.network import connection_log
-from mlx_engine.network.connection_log import FEATURES, ConnectionRecord
+from mlx_engine.network.connection_log import FEATURES, ConnectionRecord, is_open
 
 RECORDS = st.builds(
     ConnectionRecord,
@@ -47,6 +48,14 @@ def test_the_newest_connection_is_first() -> None:
     for name, opened in (("a", 2.0), ("b", 3.0), ("c", 1.0)):
         connection_log.append(record(name, opened))
     assert [one.id for one in connection_log.read()] == ["b", "a", "c"]
+
+
+def test_a_connection_is_open_until_it_or_its_process_ends() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        found = record(f"{process.pid}-1-1")
+        assert is_open(found) and not is_open(replace(found, outcome="closed"))
+        process.communicate()
+    assert not any(is_open(one) for one in (found, record("a"), record("9" * 30)))
 
 
 def test_only_the_user_can_read_the_record() -> None:

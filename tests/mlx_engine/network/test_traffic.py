@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import socket
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -258,6 +260,27 @@ def test_a_forgotten_connection_ends_in_the_record(server: CountingServer) -> No
     del client
     gc.collect()
     assert only().outcome == "closed" and only().received > 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "from app.application import _leave; _leave(0)",
+        "from mlx_engine.cli.serve import _end_now; _end_now(0)",
+        "from mlx_engine.cli import main; from types import SimpleNamespace\n"
+        "busy = SimpleNamespace(wait=lambda timeout: False)\n"
+        "main._report = lambda args, make_engine, clients: clients.append(busy) or 0\n"
+        "main.main(['cache', 'list'])",
+    ],
+)
+def test_connections_end_in_the_record_before_os_exit(server: CountingServer, end: str) -> None:
+    code = (
+        "import sys; from mlx_engine.network import traffic\n"
+        f"client = traffic.client('hub', trust_env=False); client.get(sys.argv[1])\n{end}"
+    )
+    subprocess.run([sys.executable, "-c", code, server.url("/1000")], check=True)
+    found = only()
+    assert found.outcome == "closed" and found.received > 1000
 
 
 def test_other_versions_of_httpx2_fail_before_they_connect(monkeypatch: pytest.MonkeyPatch) -> None:
