@@ -20,6 +20,7 @@ from mlx_engine.network import offline
 
 T = TypeVar("T")
 _PROMPT_SPACES = ("2", "5", "10", "20", "50")  # GB
+_HUB = "huggingface.co"  # the example of what Offline refuses
 _TOOL_STEPS = ("5", "10", "25", "50", "100")
 Pane = Literal["general", "appearance", "models", "chats", "tools", "privacy", "network", "advanced"]
 
@@ -61,6 +62,10 @@ class Setting(Generic[T]):
         """Restore the default, without applying it."""
         preferences.file.remove(self.key)
 
+    def locked(self) -> str:
+        """Return why the user can't change the setting, or an empty text."""
+        return ""
+
     @overload
     def __get__(self, preferences: None, owner: type) -> Setting[T]: ...
 
@@ -82,14 +87,19 @@ class OfflineSwitch(Setting[bool]):
 
     def write(self, preferences: Preferences, value: bool) -> None:
         try:
+            if offline.is_forced():
+                raise offline.refusal(_HUB)
             offline.set_offline(value)
         except UserError as error:
             preferences.failed.emit(translated(error.text))
         preferences.apply()
 
     def reset(self, preferences: Preferences) -> None:
-        if self.read(preferences):
+        if self.read(preferences) and not offline.is_forced():
             self.write(preferences, self.default)
+
+    def locked(self) -> str:
+        return translated(offline.refusal(_HUB).text) if offline.is_forced() else ""
 
 
 class Look(Protocol):

@@ -7,7 +7,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
 
 from app.session.preferences import SETTINGS, Pane, Preferences, Setting
-from app.text.language import tr
+from app.text.language import sentences, tr
 from app.widgets.controls import Label, Switch, button
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import Form, Item, PageList, ScrollingPage, column, line, row
@@ -102,6 +102,9 @@ class SettingsDialog(QDialog):
     def _add_row(self, form: Form, setting: Setting) -> None:
         label, help = setting.label(), setting.help() if setting.help is not None else ""
         field = self.fields[setting.key] = self._make_field(setting)
+        if reason := setting.locked():
+            field.setEnabled(False)
+            help = sentences(help, reason)
         extra: list[QWidget] = [self.size_label] if isinstance(field, QSlider) else []
         if setting is Preferences.language:
             extra.append(self.restart)
