@@ -144,7 +144,10 @@ class Dialogs(QObject):
 
     def _network(self) -> QWidget:
         services = self._services
-        programs = [config.name for config in services.tools.configs if config.command and config.enabled]
+
+        def programs() -> list[str]:
+            return [config.name for config in services.tools.configs if config.command and config.enabled]
+
         return NetworkPane(self._theme, services.connections, programs)
 
     def _advanced(self, form: Form) -> None:

@@ -1,6 +1,7 @@
 """The Network pane of the Settings window: every connection, with a filter."""
 
-import time
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QDateTime, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Slot
@@ -14,7 +15,7 @@ from app.widgets.controls import SearchField, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.network.connection_log import FEATURES, ConnectionRecord, total
+from mlx_engine.network.connection_log import FEATURES, ConnectionRecord, is_open, total
 
 REFRESH_MS = 2000
 LEAST_ROWS = 5
@@ -59,16 +60,29 @@ class ConnectionTable(QAbstractTableModel):
         if at == CONNECTION:
             host = f"[{record.host}]" if ":" in record.host else record.host
             place = f"{host}:{record.port}"
-            purpose = " · ".join(filter(None, (self._features[record.feature], self._outcomes.get(record.outcome))))
+            outcome = None if record.outcome == "open" and not is_open(record) else self._outcomes.get(record.outcome)
+            purpose = " · ".join(filter(None, (self._features[record.feature], outcome)))
             return f"{tr('{host} (proxy)', host=place) if record.proxy else place}\n{purpose}"
         sent, received = wording.size(record.sent), wording.size(record.received)
         return tr("{sent} sent, {received} received", sent=sent, received=received) if in_words else f"↑ {sent}\n↓ {received}"
 
     @Slot()
     def _follow(self) -> None:
-        self.beginResetModel()
-        self._rows = self._history.shown
-        self.endResetModel()
+        """Show the filtered records. If only new ones came, the selection stays."""
+        rows, known = self._history.shown, [record.id for record in self._rows]
+        new = len(rows) - len(known)
+        if new < 0 or [record.id for record in rows[new:]] != known:
+            self.beginResetModel()
+            self._rows = rows
+            self.endResetModel()
+            return
+        if new:
+            self.beginInsertRows(ROOT, 0, new - 1)
+        self._rows = rows
+        if new:
+            self.endInsertRows()
+        if known:
+            self.dataChanged.emit(self.index(new, 0), self.index(len(rows) - 1, DATA))
 
 
 def _time(seconds: float) -> str:
@@ -86,12 +100,14 @@ class NetworkPane(QWidget):
     """The connections on record. While the pane is shown, new ones appear.
 
     Args:
-        programs: names of programs that Slipstream starts, whose connections it doesn't see.
+        programs: returns the names of programs that Slipstream starts, whose connections it doesn't see.
     """
 
-    def __init__(self, theme: Theme, history: ConnectionHistory, programs: list[str], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, history: ConnectionHistory, programs: Callable[[], list[str]], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._theme, self._history = theme, history
+        self._theme, self._history, self._programs = theme, history, programs
         about = tr("Every connection that Slipstream makes, and that programs make to its server. The list stays on this computer.")
         self.feature = QComboBox()
         self.feature.setAccessibleName(tr("Purpose"))
@@ -106,17 +122,14 @@ class NetworkPane(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sum = small_label(theme, "", "secondary", wrap=True)
         self.clear = button(tr("Clear…"), tr("Delete the list of connections"), "bordered", self._clear)
-        others = tr("Not listed: connections of your browser and of coding agents.")
-        if programs:
-            names = ", ".join(programs)
-            others = tr("Not listed: connections of your browser, of coding agents, and of these programs: {names}.", names=names)
+        self.others = small_label(theme, "", "secondary", wrap=True)
         column(
             small_label(theme, about, "secondary", wrap=True),
             row(self.feature, (self.host, 1)),
             (self.table, 1),
             (self.empty, 1),
             row((self.sum, 1, Qt.AlignmentFlag.AlignVCenter), (self.clear, 0, Qt.AlignmentFlag.AlignRight)),
-            small_label(theme, others, "secondary", wrap=True),
+            self.others,
             spacing=12,
             parent=self,
         )
@@ -132,6 +145,10 @@ class NetworkPane(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        others = tr("Not listed: connections of your browser and of coding agents.")
+        if names := ", ".join(self._programs()):
+            others = tr("Not listed: connections of your browser, of coding agents, and of these programs: {names}.", names=names)
+        self.others.setText(others)
         self._history.refresh()
         self._timer.start()
 
@@ -161,10 +178,11 @@ class NetworkPane(QWidget):
     def _measure(self) -> None:
         """Fit the columns to a sample of their texts."""
         table, metrics = self.table, self.table.fontMetrics()
-        texts = {TIME: _time(time.time()).split("\n"), DATA: [f"↑ {wording.size(999)}"]}
+        times = "\n".join(_time(datetime(2028, 12, 28, hour, 58).timestamp()) for hour in (10, 22))
+        texts = {TIME: times.split("\n"), DATA: [f"↑ {wording.size(999)}"]}
         for at, lines in texts.items():
             title = self.table.model().headerData(at, Qt.Orientation.Horizontal)
-            table.setColumnWidth(at, max(map(metrics.horizontalAdvance, (*lines, title))) + 24)
+            table.setColumnWidth(at, max(map(metrics.horizontalAdvance, (*lines, title))) + 32)
         height = 2 * metrics.lineSpacing() + 8
         table.verticalHeader().setDefaultSectionSize(height)
         table.setMinimumHeight(LEAST_ROWS * height)

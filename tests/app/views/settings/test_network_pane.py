@@ -1,5 +1,6 @@
 """The Network pane and the Offline switch in the Settings window."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from app.storage import wording
 from app.views.settings import network_pane
 from app.views.settings.network_pane import NetworkPane
 from app.views.settings.settings_dialog import SettingsDialog
-from mlx_engine.contract.files import data_folder
+from mlx_engine.contract.errors import UserError
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.network import connection_log, offline
 from mlx_engine.network.connection_log import FEATURES, ConnectionRecord
@@ -76,6 +77,22 @@ def test_new_connections_appear_and_the_list_can_be_cleared(begin: Begin, monkey
     assert connection_log.read() == [] and pane.empty.isVisible()
 
 
+def test_the_selection_stays_when_connections_come_and_end(begin: Begin) -> None:
+    crashed = ConnectionRecord("crashed", HUB.opened, "host", 1, "hub")
+    own = replace(crashed, id=f"{os.getpid()}-1-1", opened=HUB.opened + 1)
+    connection_log.append(crashed)
+    connection_log.append(own)
+    app = begin(loaded=False)
+    pane = pane_of(app)
+    assert [row[0] for row in rows(pane)] == ["host:1\nModel details · open", "host:1\nModel details"]
+    pane.table.selectRow(0)
+    connection_log.append(replace(HUB, id="2", opened=HUB.opened + 60))
+    connection_log.append(replace(own, outcome="failed"))
+    app.until(lambda: len(rows(pane)) == 3)
+    assert pane.table.currentIndex().data() == "host:1\nModel details · failed"
+    assert [index.row() for index in pane.table.selectionModel().selectedRows()] == [1]
+
+
 def test_a_list_of_50000_makes_only_the_texts_that_are_seen(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin(loaded=False)
     history, pane = app.services.connections, pane_of(app)
@@ -93,10 +110,10 @@ def test_a_list_of_50000_makes_only_the_texts_that_are_seen(begin: Begin, monkey
 
 def test_programs_of_tools_are_named_as_not_listed(begin: Begin) -> None:
     app = begin(loaded=False)
+    offline_box(app)  # opens Settings before there are servers
     servers = [ServerConfig("notes", command="notes-server"), ServerConfig("off", command="off-server", enabled=False)]
     app.tools.configs = (*servers, ServerConfig("web", url="https://tools.example/mcp"))
-    labels = [label.text() for label in pane_of(app).findChildren(type(pane_of(app).sum))]
-    assert any("of these programs: notes." in text for text in labels)
+    assert pane_of(app).others.text().endswith("of these programs: notes.")
 
 
 def offline_box(app: Session) -> QAbstractButton:
@@ -116,12 +133,28 @@ def test_the_offline_box_is_the_switch_of_all_processes(begin: Begin) -> None:
     assert not box.isChecked() and not offline.is_offline()
 
 
-def test_a_switch_that_cannot_be_saved_is_reported_and_stays_as_it_was(begin: Begin) -> None:
+def test_a_switch_that_cannot_be_saved_is_reported_and_stays_as_it_was(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin(loaded=False)
-    data_folder().parent.mkdir(parents=True, exist_ok=True)
     box = offline_box(app)
-    data_folder().mkdir(exist_ok=True)
-    (data_folder() / "offline.json").mkdir()
+
+    def fail(on: bool) -> None:
+        raise UserError("", "The disk is full.")
+
+    monkeypatch.setattr(offline, "set_offline", fail)
     box.click()
-    assert any("Can't write to" in text for text in app.notices)
-    assert box.isChecked() == offline.is_offline()
+    assert "The disk is full." in app.notices
+    assert not box.isChecked()
+
+
+def test_a_window_that_was_started_offline_leaves_the_switch_of_others_alone(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline.set_offline(True)
+    monkeypatch.setenv(offline.VARIABLE, "1")
+    app = begin(loaded=False)
+    preferences, box = app.services.preferences, offline_box(app)
+    assert box.isChecked() and not box.isEnabled() and offline.VARIABLE in box.accessibleDescription()
+    preferences.reset()
+    assert not app.notices
+    preferences.offline = False
+    assert any(offline.VARIABLE in text for text in app.notices) and box.isChecked()
+    monkeypatch.delenv(offline.VARIABLE)
+    assert offline.is_offline()
