@@ -442,6 +442,28 @@ def test_search_results_are_grouped_by_chat(begin: Begin) -> None:
     assert len([row for row in results.results() if row.hit and row.found.chat.id == many]) == 5
 
 
+def test_search_results_keep_their_place_when_a_chat_changes(begin: Begin) -> None:
+    app = begin()
+    one = chat_with(app, *["A needle"] * 5)
+    results = app.sidebar.results
+    results.setFixedHeight(80)
+    app.sidebar.search.setText("needle")
+    app.until(lambda: bool(results.results()))
+    results.open_row(len(results.results()) - 1)
+    rows = [row.hit for row in results.results()]
+    results.setCurrentIndex(results.model().index(2, 0))
+    results.scrollToBottom()
+    scrolled = results.verticalScrollBar().value()
+    assert len(rows) == 6 and scrolled > 0
+    app.library.rename(one, "Renamed")
+    app.until(lambda: results.results()[0].found.chat.title == "Renamed")
+    assert [row.hit for row in results.results()] == rows
+    assert results.currentIndex().row() == 2 and results.verticalScrollBar().value() == scrolled
+    app.sidebar.search.setText("a needle")
+    app.until(lambda: len(results.results()) == 5)
+    assert not results.currentIndex().isValid() and results.verticalScrollBar().value() == 0
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_undo_opens_the_deleted_chat_that_was_open(begin: Begin, elsewhere: bool) -> None:
     app = begin()

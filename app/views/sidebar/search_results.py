@@ -47,18 +47,24 @@ class SearchResults(QListView):
         super().__init__(parent)
         self._model = QStandardItemModel(self)
         self._found: list[ChatHits] = []
+        self._words = ""
         self._complete: set[str] = set()  # IDs of chats with all hits shown
         self.setModel(self._model)
         self.setItemDelegate(RowDelegate(theme, self, _describe))
         self.setAccessibleName(tr("Search results"))
         self.setFrameShape(QListView.Shape.NoFrame)
 
-    def show_chats(self, found: list[ChatHits]) -> None:
-        self._found, self._complete = found, set()
+    def show_chats(self, found: list[ChatHits], words: str) -> None:
+        """Show results. Repeated words keep expanded chats, the current row, and the place."""
+        if words != self._words:
+            self._words, self._complete = words, set()
+            self._model.clear()
+            self.scrollToTop()
+        self._found = found
         self._fill()
-        self.scrollToTop()
 
     def _fill(self) -> None:
+        current, scrolled = _place(self.currentIndex()), self.verticalScrollBar().value()
         self._model.clear()
         for found in self._found:
             hits = found.hits if found.chat.id in self._complete else found.hits[:MOST_HITS]
@@ -70,6 +76,11 @@ class SearchResults(QListView):
                 self._add(Result(found, hit), excerpt, excerpt)
             if left:
                 self._add(Result(found, more=left), more_text(left))
+        places = [_place(self._model.index(row, 0)) for row in range(self._model.rowCount())]
+        if current in places:
+            self.setCurrentIndex(self._model.index(places.index(current), 0))
+        self.doItemsLayout()  # the scroll bar has no range before
+        self.verticalScrollBar().setValue(scrolled)
 
     def _add(self, result: Result, said: str, tip: str = "") -> None:
         item = QStandardItem(said)
@@ -113,6 +124,12 @@ class SearchResults(QListView):
 
 def more_text(count: int) -> str:
     return tr("1 more message") if count == 1 else tr("{count} more messages", count=number(count))
+
+
+def _place(index: Index) -> tuple[str, str, bool] | None:
+    """Return the chat and message of a row, and whether it counts hits not shown."""
+    result: Result | None = index.data(RESULT)
+    return (result.found.chat.id, result.hit.message if result.hit else "", bool(result.more)) if result else None
 
 
 def _describe(index: Index) -> Row:

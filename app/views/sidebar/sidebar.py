@@ -92,7 +92,7 @@ class Sidebar(QWidget):
                 if hit.chat in chats:
                     by_chat.setdefault(hit.chat, []).append(hit)
             found = [ChatHits(chats[id], id in titles, tuple(each)) for id, each in by_chat.items()]
-            self.results.show_chats(found)
+            self.results.show_chats(found, words)
             self.empty.setText(tr("No results for “{words}”", words=words.strip()[:60]))
             self._pages.setCurrentWidget(self.results if found else self.empty)
 
