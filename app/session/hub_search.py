@@ -12,7 +12,7 @@ from app.session.pair_rows import PairRows
 from app.session.pair_survey import check_hub
 from app.text.language import sentences, tr
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.models.downloads.hub import FoundRepo, Hub, NoAnswer, needs_token
+from mlx_engine.models.downloads.hub import FoundRepo, Hub, NoAnswer
 from mlx_engine.models.downloads.matching import NotForDFlash, likely_drafters
 from mlx_engine.models.library.catalog import load_catalog
 from mlx_engine.models.library.library import local_models
@@ -21,6 +21,18 @@ from mlx_engine.models.library.pair import CustomPair, Pair, add_custom_pair
 PAUSE_MS = 400  # after the last keystroke
 MOST = 20  # results; each takes up to five requests more
 _TEMPORARY = ("no_space", "window")  # codes of problems that the user can solve, or that may not matter
+_PERMANENT = (  # codes of errors about the repo itself; others may not recur
+    "repo_without_weights",
+    "repo_without_tokenizer",
+    "repo_disabled",
+    "target_is_drafter",
+    "file_not_in_repo",
+    "file_not_object",
+    "file_too_large",
+    "files_collide",
+    "too_many_files",
+    "unsafe_file_name",
+)
 _ADDRESS = re.compile(r"https?://[^/\s]+/(?:models/)?|(?:www\.)?(?:huggingface\.co|hf\.co)/")
 _REPO = re.compile(r"([^/\s]+/[^/\s?#]+)(?:[/?#]\S*)?")
 
@@ -42,7 +54,7 @@ class HubSearch(QObject):
         self.problem = ""  # why nothing was found, or why checks have ended
         self._number = 0  # of the current search
         self._failed = 0  # number of the search whose checks have ended
-        self._checked: dict[str, Candidate] = {}  # by ID, also of earlier searches
+        self._checked: dict[str, Candidate] = {}  # by ID, also of earlier searches; replaced for another hub or token
         self._timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._timer.timeout.connect(self._start)
         rows.changed.connect(self._follow)
@@ -56,6 +68,13 @@ class HubSearch(QObject):
     def again(self) -> None:
         """Repeat the search after a problem."""
         self._begin(self.words)
+
+    @Slot()
+    def forget(self) -> None:
+        """Repeat all checks after a change of the hub's address or token."""
+        self._checked = {}
+        if self.words:
+            self.again()
 
     @Slot()
     def _follow(self) -> None:
@@ -96,7 +115,7 @@ class HubSearch(QObject):
         for one in found:
             if one.id not in self._checked:
                 check = partial(self._check, number, one)
-                self._background.run(check, partial(self._put, number), partial(self._fail, number))
+                self._background.run(check, partial(self._put_check, self._checked), partial(self._fail, number))
         self.changed.emit()
 
     def _check(self, number: int, one: Candidate) -> Candidate | None:
@@ -109,19 +128,26 @@ class HubSearch(QObject):
             self._failed = number  # the remaining checks would fail, too
             raise
         except UserError as error:
-            if needs_token(error.text):
-                return one.with_variant(0, replace(one.shown, problem=error.text))
-            return replace(one, why_not=error.text)
+            if error.text.code in _PERMANENT:
+                return replace(one, why_not=error.text)
+            return one.with_variant(0, replace(one.shown, problem=error.text))
         if variant.problem is None or variant.problem.code in _TEMPORARY:
             return one.with_variant(0, variant)
         return replace(one, why_not=variant.problem)
 
-    def _put(self, number: int, one: Candidate | None) -> None:
-        if one is None:
-            return
-        self._checked[one.id] = one
-        if number == self._number:
-            self._rows.replace_found(one)
+    def _put_check(self, known: dict[str, Candidate], one: Candidate | None) -> None:
+        """Show a check, unless that of another search came first, and may have drafters."""
+        if one is not None and one.id not in known:
+            self._put(known, one)
+
+    def _put(self, known: dict[str, Candidate], one: Candidate) -> None:
+        """Show a row if the current search has it, and keep it unless it has a problem."""
+        if known is not self._checked:
+            return  # an answer for an earlier hub or token
+        first = one.variants[0]
+        if one.why_not or (first.checked and not first.problem):
+            known[one.id] = one
+        self._rows.replace_found(one)
 
     def _fail(self, number: int, problem: str) -> None:
         if number == self._number:
@@ -144,7 +170,7 @@ class HubSearch(QObject):
             return
         if one.note or len(one.variants) > 1:
             return  # they were asked for
-        target, family, number = one.id.removeprefix("hub:"), one.shown.family, self._number
+        target, family, known = one.id.removeprefix("hub:"), one.shown.family, self._checked
 
         def work() -> tuple[tuple[str, ...], str]:
             try:
@@ -157,13 +183,13 @@ class HubSearch(QObject):
         def then(answer: tuple[tuple[str, ...], str]) -> None:
             drafters, note = answer
             variants = (one.variants[0], *(Variant(pair=Pair(target, drafter)) for drafter in drafters))
-            self._put(number, replace(one, variants=variants, index=len(variants) > 1, note=note))
+            self._put(known, replace(one, variants=variants, index=len(variants) > 1, note=note))
 
         def fail(problem: str) -> None:
-            self._put(number, replace(one, note=sentences(tr("Drafters couldn't be looked up."), problem)))
-            self._checked[one.id] = one  # so that the next search asks again
+            self._put(known, replace(one, note=sentences(tr("Drafters couldn't be looked up."), problem)))
+            known.pop(one.id, None)  # so that the next search asks again
 
-        self._put(number, replace(one, note=tr("Looking for drafters…")))
+        self._put(known, replace(one, note=tr("Looking for drafters…")))
         self._background.run(work, then, fail)
 
 

@@ -63,6 +63,7 @@ class Storage(QObject):
 
     changed = Signal()
     files_changed = Signal()
+    hub_changed = Signal()  # its address or token
     moved = Signal(object, object)  # old and new Path of the model folder
     message = Signal(str)
 
@@ -238,6 +239,7 @@ class Storage(QObject):
     def _hub_changed(self) -> None:
         self._downloads.suspend(self._downloads.resume)  # a new process reads the address and the keychain again
         self.read_hub()
+        self.hub_changed.emit()
 
     def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
         """Check and save a token in the keychain. `then` receives the account's name."""
@@ -253,6 +255,7 @@ class Storage(QObject):
 
         def removed(found: bool) -> None:
             self.read_hub()
+            self.hub_changed.emit()
             then(found)
 
         self._background.run(lambda: delete_token(Hub().endpoint), removed, failed, saves=True)

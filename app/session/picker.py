@@ -69,6 +69,7 @@ class Picker(QObject):
         self.rows = PairRows(self.endpoints, self)
         self.hub_search = HubSearch(self.rows, self)
         self.hub_search.changed.connect(self.changed)
+        self.storage.hub_changed.connect(self.hub_search.forget)
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
         self._measured_now = False  # in this run, even if the result couldn't be saved
@@ -196,6 +197,8 @@ class Picker(QObject):
     def _checked(self, pair: Pair, answer: Variant) -> None:
         self.checking.discard(pair)
         self.rows.update(pair, lambda variant: answer if variant.folders is None else variant)
+        if answer.checked:
+            self.rows.picked.emit()  # the search looks for drafters of a model that it couldn't check
 
     # Commands
 
@@ -217,29 +220,28 @@ class Picker(QObject):
         one = self.rows.current
         if one is None or one.shown.pair is None or not (self.state(one) in ("paused", "failed") or self.can_download):
             return
-        if one.from_hub and self.download_of(one) is None:
-            self._add_found(one)
-            return
-        repos = set(one.shown.pair.repos)
-        deleted = next((deleted for deleted in self.storage.deleted if set(deleted.repos) <= repos), None)
         if not self._may_act():
             return
+        if one.from_hub and self.download_of(one) is None:
+            self._add_found(one, one.shown.pair)
+        else:
+            self._restore_or_download(one.shown.pair)
+
+    def _restore_or_download(self, pair: Pair) -> None:
+        deleted = next((deleted for deleted in self.storage.deleted if set(deleted.repos) <= set(pair.repos)), None)
         if deleted is not None:
             self.storage.restore(deleted)
         else:
-            self.downloads.add(one.shown.pair)
+            self.downloads.add(pair)
 
-    def _add_found(self, one: Candidate) -> None:
-        """List a model of the hub as a custom pair, and download it."""
-        pair = one.shown.pair
-        if pair is None or not self._may_act():
-            return
+    def _add_found(self, one: Candidate, pair: Pair) -> None:
+        """List a model of the hub as a custom pair, and restore or download it."""
 
         def then(added: Candidate) -> None:
             self.rows.add(added)
             self.rows.select(added.id)
             self.refresh()
-            self.downloads.add(pair)
+            self._restore_or_download(pair)
 
         self.background.run(lambda: list_found(one), then, saves=True)
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.session import model_storage
 from app.session.hub_search import MOST, search_words
 from app.session.model_list import Candidate
 from app.views.models.picker_dialog import PickerDialog
 from mlx_engine.models.library.pair import Pair, custom_pairs
 from tests.app.conftest import Running, Start
-from tests.app.views.models.picker_page import card, opened
+from tests.app.views.models.picker_page import card, opened, state
 from tests.hub.local_hub import LocalHub, answer
 from tests.hub.repos import TARGET, config, drafter_files, target_files
 
@@ -73,6 +74,15 @@ def test_a_click_downloads_a_found_model_with_its_drafter(begin: Start, hub: Loc
     app.until(lambda: picker.rows.current is not None and picker.rows.current.shown.folders is not None)
     assert [one.pair for one in custom_pairs()] == [pair]
     assert picker.rows.filter == "all" and picker.state(picker.rows.current) == "ready"  # type: ignore[arg-type]
+    card(app).delete.click()
+    app.until(lambda: bool(picker.storage.deleted))
+    searching(app, "zoo-4bit")
+    checked(app, 1)
+    picker.rows.select("hub:maker/zoo-4bit")
+    app.until(lambda: picker.can_download)
+    card(app).main.click()
+    app.until(lambda: state(app) == "ready")
+    assert not picker.storage.deleted, "quicker than fetching it again"
 
 
 def test_a_new_search_replaces_one_that_is_still_running(begin: Start, hub: LocalHub) -> None:
@@ -150,6 +160,78 @@ def test_drafters_that_cannot_be_looked_up_are_asked_for_once(begin: Start, hub:
     app.services.picker.rows.picked.emit()
     assert len(asked) == 1 and asked == [path for _, path, _ in hub.asked if "zoo-DFlash" in path]
     assert app.services.picker.can_download
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_later_search_gets_the_drafters_that_an_earlier_one_looks_for(begin: Start, hub: LocalHub, fails: bool) -> None:
+    hub.repo("maker/zoo-4bit", target_files(10_000))
+    hub.repo("other/zoo-DFlash", drafter_files(10_000))
+    gate = threading.Event()
+
+    def late(request: httpx2.Request) -> httpx2.Response:
+        gate.wait(60)
+        return answer(503, b"{}") if fails else hub.usual(request)
+
+    hub.instead["search=zoo-DFlash"] = late
+    app = begin()
+    picker = searching(app, "maker/zoo")
+    app.until(lambda: bool(rows(app)) and "Looking for drafters" in rows(app)["maker/zoo-4bit"].note)
+    picker.search.setText("maker/zoo-4")
+    assert not rows(app)
+    app.until(lambda: bool(rows(app)))
+    gate.set()
+    app.until(lambda: "Looking for drafters" not in rows(app)["maker/zoo-4bit"].note)
+    found = rows(app)["maker/zoo-4bit"]
+    assert len(found.variants) == (1 if fails else 2) and ("couldn't be looked up" in found.note) == fails
+    assert sum("search=zoo-DFlash" in path for _, path, _ in hub.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "body", "words"), [(403, b"{}", "isn't allowed to read"), (200, b"[]", "is invalid")])
+def test_a_temporary_refusal_is_forgotten(begin: Start, hub: LocalHub, status: int, body: bytes, words: str) -> None:
+    hub.repo("maker/zoo", target_files(10_000))
+    hub.instead["/revision/"] = lambda request: answer(status, body)
+    app = begin()
+    picker = searching(app, "zoo")
+    found = checked(app, 1)["maker/zoo"]
+    assert found.why_not is None and words in str(found.shown.problem) and found.summary == "maker · Not checked"
+    assert words in card(app).problem.text() and card(app).again.isVisible()
+    hub.instead.clear()
+    picker.search.setText("maker/zoo")
+    app.until(lambda: bool(rows(app)) and rows(app)["maker/zoo"].shown.checked)
+
+
+def test_a_check_that_is_repeated_finds_drafters(begin: Start, hub: LocalHub) -> None:
+    hub.repo("maker/zoo-4bit", target_files(10_000))
+    hub.repo("other/zoo-DFlash", drafter_files(10_000))
+    hub.instead["/revision/"] = lambda request: answer(403, b"{}")
+    app = begin()
+    searching(app, "zoo-4bit")
+    checked(app, 1)
+    hub.instead.clear()
+    card(app).again.click()
+    app.until(lambda: len(rows(app)["maker/zoo-4bit"].variants) == 2)
+
+
+@pytest.mark.parametrize("change", ["mirror", "log in", "log out"])
+def test_another_hub_or_token_is_asked_again(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    monkeypatch.setattr(model_storage, "store_token", lambda endpoint, token: "anna")
+    monkeypatch.setattr(model_storage, "delete_token", lambda endpoint: True)
+    monkeypatch.setattr(model_storage, "stored_token", lambda endpoint: None)
+    hub.repo("maker/zoo", {"zoo.gguf": b"GGUF", "config.json": config(**TARGET)})
+    app = begin()
+    picker, storage = searching(app, "zoo"), app.services.picker.storage
+    assert checked(app, 1)["maker/zoo"].why_not
+    hub.repo("maker/zoo", target_files(10_000))
+    picker.search.setText("maker/zoo")
+    app.until(lambda: bool(rows(app)))
+    assert rows(app)["maker/zoo"].why_not, "a refusal is kept"
+    if change == "mirror":
+        storage.set_mirror("https://mirror.example", str)  # HF_ENDPOINT takes precedence
+    elif change == "log in":
+        storage.log_in("hf_mine", str, str)
+    else:
+        storage.log_out(str, str)
+    app.until(lambda: bool(rows(app)) and rows(app)["maker/zoo"].shown.checked)
 
 
 def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) -> None:
