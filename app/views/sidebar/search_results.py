@@ -55,7 +55,7 @@ class SearchResults(QListView):
         self.setFrameShape(QListView.Shape.NoFrame)
 
     def show_chats(self, found: list[ChatHits], words: str) -> None:
-        """Show results. Repeated words keep expanded chats, the current row, and the place."""
+        """Show results. The same words keep what is expanded, the row, and the place."""
         if words != self._words:
             self._words, self._complete = words, set()
             self._model.clear()
