@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Qt's plugins, which it finds by name. The bundle contains these only; packaging/qt.py has the same list.
 PLUGINS = ("imageformats/libqsvg", "iconengines/libqsvgicon")
-MAC_PLUGINS = ("platforms/libqcocoa", "styles/libqmacstyle", "tls/libqsecuretransportbackend")
+MAC_PLUGINS = ("platforms/libqcocoa", "styles/libqmacstyle")
 TOKENS = 64
 TIMEOUT_S = 120
 QUESTION = "Write a Python function that checks if a number is prime."

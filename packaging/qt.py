@@ -13,13 +13,12 @@ from pathlib import Path, PurePosixPath
 from programs import DYLIBS, open_program
 
 PACKAGES = ("PySide6", "shiboken6")
-# The window, its native controls, SVG pictures, SVG icons, and encrypted connections of the update check
+# The window, its native controls, SVG pictures, and SVG icons
 PLUGINS = (
     "platforms/libqcocoa.dylib",
     "styles/libqmacstyle.dylib",
     "imageformats/libqsvg.dylib",
     "iconengines/libqsvgicon.dylib",
-    "tls/libqsecuretransportbackend.dylib",
 )
 _IMPORT = re.compile(r"^\s*(?:from|import) PySide6\.(\w+)", re.MULTILINE)
 
