@@ -177,7 +177,7 @@ def table(report: dict[str, Any]) -> str:
     if report["dflash"]["widths"] or report["dflash"]["plain_steps"]:
         counts = {"1": report["dflash"]["plain_steps"]} | report["dflash"]["widths"]
         lines += ["Rounds by width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
-    if tested := report["dflash"]["lookup_tested"]:
+    if tested := report["dflash"].get("lookup_tested"):  # results of earlier versions lack it
         lines += [f"Copied from earlier text: {report['dflash']['lookup_accepted']} of {tested} accepted"]
     lines += ["", f"{'kind':12}{'ratio':>8}{'tokens/round':>15}"]
     for kind, side in report["kinds"].items():
