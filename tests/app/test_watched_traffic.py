@@ -81,6 +81,7 @@ def test_every_connection_that_is_seen_is_listed(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_nothing_leaves_this_computer_while_offline_is_on(tmp_path: Path) -> None:
     if not has_namespaces():
+        # macOS has none, and some containers forbid them. On the machine's own network, the addresses used here would be real ones
         pytest.skip("this system can't make network namespaces, and an address of another computer is needed")
     said, connects, lookups, records = watched(tmp_path, is_offline=True)
     assert said["outside"] == 0 and any(step.startswith("tune: 0 ") for step in said["steps"]), said
