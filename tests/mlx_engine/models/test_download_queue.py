@@ -114,6 +114,7 @@ def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: HubCache) 
         queue.add(OTHER)
         reported.wait(PairProgress, PAIR, done=200_000)
         queue.pause(PAIR)
+        reported.wait(PairProgress, OTHER)  # the pause has ended the transfer, which could be whole otherwise
         hub.allow(None)
         reported.wait(PairReady, OTHER)
         assert [(one.pair, one.state) for one in QueueFile().read()] == [(PAIR, "paused")]
