@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMenu, QWidget
 
@@ -319,6 +320,12 @@ def calm_computer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A computer with unknown conditions, because heat and a lack of memory label replies."""
     monkeypatch.setattr(sensors, "read", lambda: UNKNOWN)
     monkeypatch.setattr(sensors, "memory_pressure", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def mouse_outside(qapp: QApplication) -> None:
+    """Moves the mouse off the windows: a notice under it stays, and an earlier test could leave it there."""
+    QCursor.setPos(0, 0)
 
 
 @pytest.fixture
