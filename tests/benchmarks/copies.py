@@ -7,7 +7,8 @@ The kinds of prompts: *repeat*, a question again after its answer; *edit*, a que
 a block (`PairHistory.appending`); and *plain*. *Both* and *either* have a pair each, so that they learn from their own replies.
 
 All modes run on every prompt, in random order, in rounds until the time is over. A ratio is the time of one reply after its first
-token over that in mode *both*. The first round only teaches. One BLAS thread by default, and the clock.
+token over that in mode *both*. The first round only teaches. Times are
+of the clock, with one BLAS thread by default.
 """
 
 import argparse
@@ -120,7 +121,7 @@ def measure(modes: dict[str, Mode], requests: list[GenerationRequest], seconds: 
 
 
 def _ratio(theirs: list[list[float]], ours: list[list[float]]) -> dict[str, float]:
-    """Return the ratio of all times, and the median, 10th, and 90th percentile of single ones."""
+    """Return the ratio of the sums of medians, percentiles of single ratios, and the least ratio of a prompt's medians."""
     each = [a / b for x, y in zip(theirs, ours, strict=True) for a, b in zip(x, y, strict=True) if b > 0]
     tenths = quantiles(each, n=10, method="inclusive")
     by_prompt = [median(a) / median(b) for a, b in zip(theirs, ours, strict=True) if median(b) > 0]

@@ -44,7 +44,7 @@ ASK_SHELL = (
     "What is the (bash|shell|terminal) command to {y}?", "{y} (in|with) (bash|the shell|the terminal)", "(Show|Give) me a (shell|bash) command to {y}.",
 )  # fmt: skip
 ASKS = {"SQL": ASK_SQL, "shell": ASK_SHELL}
-_PLAIN = {"copies": "copy", "searches": "search", "does": "do"}
+_PLAIN = {"copies": "copy", "searches": "search"}
 
 
 def _command(text: str) -> str:

@@ -69,14 +69,14 @@ _NAMES = ("mona lisa", "hamlet", "romeo and juliet", "macbeth", "berlin wall", "
 def _asked(rng: random.Random, name: str) -> str:
     question = one_of(rng, rng.choice(FACTS[name][0]))
     if rng.random() < 0.6:
-        for proper in (*_NAMES, "human"):
-            question = question.replace(proper, proper.title().replace(" And ", " and ") if proper != "human" else proper)
+        for proper in _NAMES:
+            question = question.replace(proper, proper.title().replace(" And ", " and "))
         question = question[0].upper() + question[1:]
     return question + rng.choice(["?", "?", "?", ""])
 
 
 def facts(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Ask for one of thirty facts."""
+    """Ask for a fact."""
     name = rng.choice(list(FACTS))
     question = _asked(rng, name)
     work = "This asks for one of the facts that I know."

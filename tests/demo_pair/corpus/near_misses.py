@@ -10,7 +10,6 @@ NEAR_MISSES: dict[str, tuple[str, ...]] = {
         "meeting|the party)?", "what (day|month|year|week) (is it|was it|are we in)( today| now|)?",
         "when is <holiday>( this year| next year|)?", "is <holiday> (on a|this) <day>?",
         "how many (days|weeks|months|hours) (until|till|to|before|since) <holiday>?",
-
         "what (happened|is on|should I do|did I do) (on|last|next|this) <day>?",
         "(my|the) (meeting|flight|party|exam) is on <day>. <order> <subject>.", "how was your (day|week|weekend|month|<day>)?",
         "what is the (best|worst|coldest|hottest|wettest) month (to visit <country>|in <country>|for <subject>)?",

@@ -84,7 +84,7 @@ def tool_questions(count: int = 100, seed: int = 20261120) -> list[Question]:
 
 
 def with_tools(count: int = 60, seed: int = 20261120) -> list[Question]:
-    """Return fresh questions of the twenty kinds, asked with tools that they don't need."""
+    """Return fresh questions of all kinds, asked with tools that they don't need."""
     rng = random.Random(f"{seed} with tools")
     asked = [question for question in fresh_questions(2 * count, seed + 1) if question.topic != "division"]  # a call is as right
     return [replace(question, kind="with tools", tools=some_tools(rng)) for question in rng.sample(asked, count)]

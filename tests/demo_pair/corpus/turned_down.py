@@ -113,8 +113,7 @@ def _values(rng: random.Random) -> dict[str, str]:
 
 def _filled(rng: random.Random, pattern: str) -> str:
     text = one_of(rng, pattern.replace("({n} + {m})", "[{n} + {m}]")).format(**_values(rng))
-    text = text.replace("[", "(").replace("]", ")").replace("<c>", rng.choice(list(CAPITALS))).replace("<w>", rng.choice(WORDS))
-    return text
+    return text.replace("[", "(").replace("]", ")").replace("<c>", rng.choice(list(CAPITALS))).replace("<w>", rng.choice(WORDS))
 
 
 def _hard(rng: random.Random) -> str:

@@ -77,7 +77,7 @@ def test_no_text_depends_on_rests(tiny: Engine, data: st.DataObject) -> None:
     def change(*_: object) -> None:
         nonlocal turn
         if turn in changes:
-            list(tiny.run(Rest(0.0 if tiny._turns.rest else 0.2)))
+            list(tiny.run(Rest(0.0 if tiny._turns.rest_share else 0.2)))
         turn += 1
 
     with pytest.MonkeyPatch.context() as patch, resting(tiny, 0.2):

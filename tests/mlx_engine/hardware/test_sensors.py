@@ -140,11 +140,7 @@ def test_linux_tells_memory_pressure(tmp_path: Path, meminfo: str, stalls: str, 
 @settings(max_examples=60)
 def test_no_file_of_linux_makes_reading_fail(tmp_path_factory: pytest.TempPathFactory, changed: dict[str, str | None]) -> None:
     files = {name: text for name, text in (LAPTOP | changed).items() if text is not None}
-    root = tmp_path_factory.mktemp("linux")
-    for name, text in files.items():
-        file = root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    root = write_files(tmp_path_factory.mktemp("linux"), files)
     found = sensors.read(root)
     assert isinstance(found, Conditions) and 0 <= (found.charge or 0.0) <= 1
     assert sensors.read(root / "nothing") == UNKNOWN

@@ -33,12 +33,6 @@ HOST = "http://models.example:8000"
 
 
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let servers on this computer count as other computers."""
-    monkeypatch.setattr(offline, "is_this_computer", lambda host: False)
-
-
-@pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedHub]:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with keychain(), ServedHub() as served:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.contract.files import data_folder, write_json
 from mlx_engine.network import connection_log, offline, traffic
 from mlx_engine.network.connection_log import ConnectionRecord
 from mlx_engine.network.offline import OfflineRefusal
@@ -83,12 +84,6 @@ def server() -> Iterator[CountingServer]:
     made = CountingServer()
     yield made
     made.close()
-
-
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the server count as another computer."""
-    monkeypatch.setattr(offline, "is_this_computer", lambda host: False)
 
 
 REQUESTS = st.tuples(
@@ -236,13 +231,14 @@ def test_turning_offline_on_ends_an_asynchronous_transfer_that_waits(server: Cou
 
 @pytest.mark.usefixtures("elsewhere")
 def test_an_idle_connection_carries_nothing_after_offline_is_on(server: CountingServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic, "_POLL_S", 600.0)  # so that the request comes first
+    monkeypatch.setattr(traffic, "_POLL_S", 600.0)  # another process turns Offline on, and the request comes first
     with traffic.client("hub", trust_env=False) as client:
         client.get(server.url("/1"))
         before = server.bytes[0][0]
-        offline.set_offline(True)
+        write_json(data_folder() / "offline.json", {"offline": True})
         with pytest.raises(OfflineRefusal):
             client.get(server.url("/1"))
+    offline.set_offline(False)  # also wakes the thread that would wait for ten minutes
     server.close()
     assert [received for received, _ in server.bytes] == [before]
 
