@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mlx_engine.api_server import HOST, PORT
@@ -24,6 +24,7 @@ from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampl
 from mlx_engine.drafters.registry import parse
 from mlx_engine.mcp.tool_turn import MOST_STEPS
 from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.network import offline
 
 KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes
 _Number = TypeVar("_Number", int, float)
@@ -272,6 +273,11 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_offline(parser: argparse.ArgumentParser, default: Any) -> None:
+    words = f"connect to no other computer; the same as {offline.VARIABLE}=1"
+    parser.add_argument("--offline", action="store_true", default=default, help=words)
+
+
 def add_models(models: argparse.ArgumentParser) -> None:
     """Add the subcommands of `slipstream models`."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
@@ -280,6 +286,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
         added = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
         added.set_defaults(parser=added)
         add_json(added)
+        add_offline(added, argparse.SUPPRESS)  # a default would replace that of `slipstream models --offline`
         return added
 
     def pair(added: argparse.ArgumentParser, default: str = "") -> None:

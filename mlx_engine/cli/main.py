@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name: str, words: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
-        added.add_argument("--offline", action="store_true", help=f"connect to no other computer; the same as {offline.VARIABLE}=1")
+        arguments.add_offline(added, False)
         added.set_defaults(parser=added)
         return added
 
