@@ -64,14 +64,15 @@ class BackgroundCalibration(QObject):
         if not self._tasks or self._engine.busy:
             return
         task = self._tasks[0]
-        self.waits_for = power.waits_for() if isinstance(task, SelectKernels) else None
         if self._is_quiet:
             self.waits_for = "quiet_mode"
-        elif self.waits_for is None:
-            self.running = True
-            self._engine.submit(task, partial(self._receive, self._tasks))
         else:
-            self._timer.start(RETRY_MS)
+            self.waits_for = power.waits_for() if isinstance(task, SelectKernels) else None
+            if self.waits_for is None:
+                self.running = True
+                self._engine.submit(task, partial(self._receive, self._tasks))
+            else:
+                self._timer.start(RETRY_MS)
         self.changed.emit()
 
     def set_quiet(self, quiet: bool) -> None:

@@ -352,9 +352,9 @@ class NextMessage(QObject):
     @Slot()
     def _keep_for_model(self) -> None:
         """Keep a message that was for a pair which couldn't be loaded from another one."""
-        if self._loader.pair is not None and self._waiting and not self._for_loading:
-            return  # it waits for something else, and its pair is still in use
         if self._waiting and self._loader.pair is not None:
+            if not self._for_loading:
+                return  # it waits for something else, and its pair is still in use
             text = tr("Your message wasn't sent, because the model it was for isn't available.")
             self._notices.post(Notice(text, topic="waiting", stays=True))
         self._stop_waiting()

@@ -59,7 +59,7 @@ class Setting(Generic[T]):
         preferences.apply()
 
     def reset(self, preferences: Preferences) -> None:
-        """Restore the default, without applying it."""
+        """Restore the default."""
         preferences.file.remove(self.key)
 
     def locked(self) -> str:
@@ -86,16 +86,17 @@ class OfflineSwitch(Setting[bool]):
         return offline.is_offline()
 
     def write(self, preferences: Preferences, value: bool) -> None:
-        try:
-            if offline.is_forced():
-                raise offline.refusal(_HUB)
-            offline.set_offline(value)
-        except UserError as error:
-            preferences.failed.emit(translated(error.text))
+        if reason := self.locked():
+            preferences.failed.emit(reason)
+        else:
+            try:
+                offline.set_offline(value)
+            except UserError as error:
+                preferences.failed.emit(translated(error.text))
         preferences.apply()
 
     def reset(self, preferences: Preferences) -> None:
-        if self.read(preferences) and not offline.is_forced():
+        if self.read(preferences) and not self.locked():
             self.write(preferences, self.default)
 
     def locked(self) -> str:

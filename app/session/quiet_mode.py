@@ -37,12 +37,9 @@ class QuietMode(QObject):
     @Slot()
     def toggle(self) -> None:
         """Turn quiet mode on, or off, even if the battery is the reason."""
+        self._preferences.quiet_mode = not self.on
         if self.is_automatic:
             self._preferences.quiet_on_battery = False
-        else:
-            self._preferences.quiet_mode = not self.on
-            if self.is_automatic:
-                self._preferences.quiet_on_battery = False
 
     @Slot()
     def _apply(self) -> None:

@@ -99,8 +99,7 @@ class RecentModels(QObject):
         if one.connection:
             self._picker.connect_to(one.connection)
         else:
-            folders = (Path(one.target), Path(one.drafter) if one.drafter else None)
-            self._activity.use(LoadPair(*folders, auto=one.auto) if one.target else LoadPair())
+            self._activity.use(LoadPair(*one.folders, auto=one.auto) if one.target else LoadPair())
 
     def pin(self, one: RecentModel, pinned: bool) -> None:
         """Keep a model in the list, or let others replace it."""

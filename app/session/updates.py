@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
+import httpx2
 from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 
@@ -19,11 +20,12 @@ from app.session.preferences import Preferences
 from app.text.language import sentences, tr
 from mlx_engine.contract.errors import UserError
 from mlx_engine.hardware import machine
+from mlx_engine.network import traffic
 
 log = logging.getLogger(__name__)
 
 _HINTED = "hinted_build"  # key in the settings file: the version that gave the hint
-HEADERS = {"User-Agent": "Slipstream", "Accept-Encoding": "identity"}
+_HEADERS = {"User-Agent": "Slipstream", "Accept-Encoding": "identity"}
 STAMP = "release.json"  # in resources; written by the build
 TIMEOUT_S = 15.0
 MAX_BYTES = 1 << 20
@@ -84,14 +86,11 @@ def newer(response: bytes, current: str) -> tuple[str, str] | None:
 
 
 def fetch(address: str) -> bytes:
-    """Return the beginning of a response. The User-Agent is all that is sent.
+    """Return the beginning of a response. Only the headers say anything about this app.
 
     Raises:
         UserError: the server doesn't respond, or Offline is on.
     """
-    import httpx2  # slow to import, like the other one
-
-    from mlx_engine.network import traffic
 
     def check(request: httpx2.Request) -> None:
         if request.url.scheme != "https" and address.startswith("https:"):
@@ -101,7 +100,7 @@ def fetch(address: str) -> bytes:
     options: dict[str, Any] = {"timeout": TIMEOUT_S, "follow_redirects": True, "event_hooks": {"request": [check]}}
     template = "Can't check for updates: {error}."
     try:
-        with traffic.client("update", **options) as client, client.stream("GET", address, headers=HEADERS) as response:
+        with traffic.client("update", **options) as client, client.stream("GET", address, headers=_HEADERS) as response:
             response.raise_for_status()
             for piece in response.iter_raw():
                 body += piece

@@ -110,11 +110,10 @@ def notable(conditions: Conditions | None) -> str:
 
 def slow_replies(points: Sequence[SpeedPoint]) -> str:
     """Return a line for each of the latest replies that something slowed down."""
-    slow = [point for point in points if point.cause is not None]
     names = cause_names()
     lines = [
         tr("Reply {number}: {rate}. {cause}", number=point.number, rate=rate(point.tok_s), cause=names[point.cause])
-        for point in slow[-_MOST_LINES:]
+        for point in points
         if point.cause is not None
     ]
-    return "\n".join(lines)
+    return "\n".join(lines[-_MOST_LINES:])

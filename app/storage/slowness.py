@@ -45,8 +45,8 @@ UNKNOWN_SPEED = UsualSpeed()
 def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN_SPEED) -> SlowCause | None:
     """Return the first cause that explains why a reply was slow, or None.
 
-    Measured causes come first, then those that always slow a computer down, then those that may. The latter count
-    only for a reply that was slower than usual; the former also if the usual speed isn't known.
+    The first cause that holds counts. A warning of low memory and the battery may slow a computer down, so they count only
+    below the usual speed.
 
     Args:
         stats: of the reply. The conditions of a server aren't known.
@@ -60,7 +60,7 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
     shared = stats.has_shared_passes and stats.passes <= _SHARED * stats.own_passes
     waited = stats.waiting_s >= max(_NOTICED_S, _WAITED * (worked + stats.waiting_s))
     accepted = drafter_acceptance(stats)
-    fits_badly = None not in (accepted, usual.acceptance) and (accepted or 0) < _MISFIT * (usual.acceptance or 0)
+    fits_badly = accepted is not None and accepted < _MISFIT * (usual.acceptance or 0)
     computed = stats.prompt_tokens - stats.reused_tokens
     is_cold = stats.prefill_s >= max(_LONG_PROMPT_S, stats.decode_s) and 2 * computed >= stats.prompt_tokens
     causes: tuple[tuple[SlowCause, bool], ...] = (

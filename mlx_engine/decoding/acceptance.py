@@ -7,7 +7,7 @@ tested draft i. A rarely tested position borrows from the previous position or f
 
 from math import exp, inf, log, sqrt
 
-UNKNOWN = 0.7  # acceptance assumed before any draft is tested
+ASSUMED_ACCEPTANCE = 0.7  # before any draft is tested
 _SCORE_DECAY = 0.9  # decay of an estimate's log likelihood per round
 _MIN_LIKELIHOOD = 0.02  # floor, so that one surprise doesn't rule out an estimate
 _CHANGED = (0.03, 0.7)  # rates of hopeless and of unknown text

@@ -1,6 +1,6 @@
 """What replies of a pair teach its width controllers."""
 
-from mlx_engine.decoding.acceptance import UNKNOWN, Acceptance
+from mlx_engine.decoding.acceptance import ASSUMED_ACCEPTANCE, Acceptance
 from mlx_engine.decoding.copy_rates import CopyRates
 from mlx_engine.decoding.costs import ASSUMED, CostTable, PassCosts
 
@@ -44,7 +44,7 @@ class TemperatureBand:
     """
 
     def __init__(self, block: int) -> None:
-        self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=UNKNOWN)
+        self.usual = Acceptance(block - 1, memory=200, weight=1.0, start=ASSUMED_ACCEPTANCE)
         self.hopeless: list[float] | None = None
         self.copies = CopyRates()
         self.credit = 0.0

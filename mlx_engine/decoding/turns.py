@@ -7,7 +7,7 @@ from typing import Any
 from mlx_engine.decoding.scheduler import Scheduler
 
 LEAST_REST_S = 0.2  # rests of short passes are added up, because threads of OpenBLAS spin for a while before they sleep
-_LONGEST_REST_S = 0.5  # after a chunk of a prompt; a new request waits for its end
+_LONGEST_REST_S = 0.5  # a chunk of a prompt may take longer, and a new request waits for the end of a rest
 
 
 class ReplyTurns:
@@ -27,17 +27,17 @@ class ReplyTurns:
         self.prompts: list[Any] = []
         self.count = 0
         self.faults = 0
-        self.rest = 0.0
+        self.rest_share = 0.0
         self.scheduler = Scheduler()
 
     def let_rest(self, share: float) -> None:
         """Let the computer rest between steps; see `Rest`."""
-        self.rest, self.scheduler.queues_ahead = share, not share
+        self.rest_share, self.scheduler.queues_ahead = share, not share
 
     def forget_speeds(self) -> None:
         """Begin with a new scheduler, because speeds of another pair say nothing."""
         self.scheduler = Scheduler()
-        self.let_rest(self.rest)
+        self.let_rest(self.rest_share)
 
 
 class ReplyClock:
@@ -76,7 +76,7 @@ class ReplyClock:
 
         Passes whose time is measured may then be queued beyond the end of a turn.
         """
-        return len(self.turns.replies) < 2 and not self.turns.rest
+        return len(self.turns.replies) < 2 and not self.turns.rest_share
 
     def pause(self) -> None:
         """End a turn."""
@@ -92,14 +92,14 @@ class ReplyClock:
         self._began = time.perf_counter()
 
     def rest(self, cancel: threading.Event) -> None:
-        """Let the computer rest before a turn, for a share of the time since the last.
+        """Let the computer rest before a turn, for a share of the time since the latest rest.
 
         It rests for half a second at most. No pass is in progress then, because none is queued beyond the end of a turn.
         """
-        if not self.turns.rest:
+        if not self.turns.rest_share:
             self._worked = 0.0
             return
-        seconds = self._worked * self.turns.rest / (1 - self.turns.rest)
+        seconds = self._worked * self.turns.rest_share / (1 - self.turns.rest_share)
         if seconds < LEAST_REST_S:
             return
         before, self._worked = self._began, 0.0

@@ -21,7 +21,7 @@ from statistics import median
 from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.decoding.acceptance import UNKNOWN, BlendedAcceptance, tokens_by_width
+from mlx_engine.decoding.acceptance import ASSUMED_ACCEPTANCE, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.copy_rates import CopyRates
 from mlx_engine.decoding.costs import COPY_WIDTHS, LADDER, NOTHING, PLAIN_STEP, PassKind, PassLoad
 from mlx_engine.decoding.pair_history import PairHistory
@@ -180,7 +180,7 @@ class FixedWidth(WidthController):
 
     def offers(self) -> list[tuple[PassKind, float]]:
         kind = self._choice.kind
-        return [(kind, tokens_by_width([UNKNOWN] * (kind.width - 1))[-1])]
+        return [(kind, tokens_by_width([ASSUMED_ACCEPTANCE] * (kind.width - 1))[-1])]
 
     def record(self, outcome: PassOutcome) -> None: ...
 

@@ -73,7 +73,7 @@ def looks_like_drafter(config: dict) -> bool:
 def kind_name(config: dict) -> str:
     """Return the name of a drafter's kind, or its architecture if it isn't supported."""
     try:
-        return parse(config).kind
+        return kind_of(config).name
     except UserError:
         return next(iter(architectures(config)), str(config.get("model_type")))
 

@@ -442,7 +442,7 @@ class Engine:
 
     def _without_rest(self, events: Iterator[Event]) -> Iterator[Event]:
         """Yield the events of a measurement, which runs alone, without resting."""
-        share = self._turns.rest
+        share = self._turns.rest_share
         self._turns.let_rest(0.0)
         try:
             yield from events

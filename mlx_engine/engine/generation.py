@@ -173,7 +173,7 @@ def _stream(
 
 def _most_rows(pair: LoadedPair, history: PairHistory, request: GenerationRequest) -> int:
     """Return the rows of the widest copy."""
-    as_drafts = pair.dtype == mx.float32 and device.runs_beside_host() and not request.width  # wider: other products and norms
+    as_drafts = pair.dtype == mx.float32 and device.runs_beside_host() and not request.width  # wider passes round differently
     return history.block if as_drafts else ROWS if request.exact else MAX_COPY_ROWS
 
 
@@ -447,7 +447,7 @@ class _Reply:
         tally, text = self._tally, self._text
         progress = self._progress(branch, self._length)
         self._rows = range(1, self._history.block + 1) if tally.mode == "dflash" else [1]  # wider copies: see `_pass_rows`
-        alone = tally.clock.alone if tally.mode == "dflash" else lambda: not self._turns.rest  # plain passes aren't timed
+        alone = tally.clock.alone if tally.mode == "dflash" else lambda: not self._turns.rest_share  # plain passes aren't timed
         scheduler = self._turns.scheduler
         with closing(decode(stream, self._pair.target, scheduler, alone, tally.clock.credit)) as steps:
             for step in steps:

@@ -196,7 +196,7 @@ class EngineHost:
                 continue
             if isinstance(run.request, GenerationRequest):
                 enter(self._waiting, run)  # never before one that runs alone, whose urgency is the highest
-            elif run.takes_turns:  # such as a count of tokens, which takes so little time that it passes no reply
+            elif run.takes_turns:  # such as a count of tokens: short, so it needn't pass replies
                 self._waiting.insert(place(self._waiting, run), run)
             else:
                 self._waiting.append(run)

@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _HEATS: tuple[Heat, ...] = get_args(Heat)  # in the order of NSProcessInfoThermalState
-_PRESSURES: tuple[Pressure | None, ...] = (None, *get_args(Pressure))
 _LEVELS: dict[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}  # of the Mac's kernel
 _NEAR = 5_000  # thousandths of a degree below the temperature from which Linux slows the processor down
 _PROCESSORS = ("acpitz", "cpu", "gpu", "k10temp", "pkg", "soc", "tcpu")  # in names of thermal zones
@@ -60,7 +59,7 @@ def memory_pressure(root: Path = Path("/")) -> Pressure | None:
         return _known("memory pressure", lambda: _LEVELS[_sysctl("kern.memorystatus_vm_pressure_level")])
     share: Pressure | None = _known("memory", lambda: _from_meminfo(root))
     stalls: Pressure | None = _known("memory stalls", lambda: _from_stalls(root))
-    return max(share, stalls, key=_PRESSURES.index)
+    return Conditions(pressure=share).worst(Conditions(pressure=stalls)).pressure
 
 
 def process_info() -> Any:
@@ -104,7 +103,7 @@ def _sysctl(name: str) -> int:
 
 def _heat(root: Path) -> Heat | None:
     """Return the processors' heat, by the temperatures at which the kernel acts."""
-    found = [heat for zone in _folders(root / "sys/class/thermal", "thermal_zone*") if (heat := _zone_heat(zone)) is not None]
+    found = [heat for zone in root.glob("sys/class/thermal/thermal_zone*") if (heat := _zone_heat(zone)) is not None]
     return max(found, key=_HEATS.index, default=None)
 
 
@@ -136,7 +135,7 @@ def _saves_power(root: Path) -> bool | None:
 def _supplies(root: Path) -> tuple[bool | None, float | None]:
     """Return whether a battery supplies the computer, and the charge of its batteries."""
     folder = root / "sys/class/power_supply"
-    supplies = [supply for supply in _folders(folder, "*") if _optional(supply / "scope") != "Device"]  # of a mouse
+    supplies = [supply for supply in folder.glob("*") if _optional(supply / "scope") != "Device"]  # of a mouse
     batteries = [supply for supply in supplies if _text(supply / "type") == "Battery" and _optional(supply / "present") != "0"]
     plugged = any(_optional(supply / "online") == "1" for supply in supplies if supply not in batteries)
     charges = [float(text) / 100 for battery in batteries if (text := _optional(battery / "capacity"))]
@@ -161,18 +160,11 @@ def _from_stalls(root: Path) -> Pressure | None:
     file = root / "proc/pressure/memory"
     if not file.is_file():
         return None
-    shares = {kind: float(rest.split("avg10=")[1].split()[0]) for kind, rest in (line.split(" ", 1) for line in _lines(file))}
+    lines = (line.split(" ", 1) for line in file.read_text().splitlines())
+    shares = {kind: float(rest.split("avg10=")[1].split()[0]) for kind, rest in lines}
     if shares.get("full", 0.0) >= _STALLED:
         return "critical"
     return "warning" if shares["some"] >= _STALLED else "normal"
-
-
-def _lines(file: Path) -> list[str]:
-    return [line for line in file.read_text().splitlines() if line]
-
-
-def _folders(folder: Path, pattern: str) -> list[Path]:
-    return sorted(folder.glob(pattern)) if folder.is_dir() else []
 
 
 def _text(file: Path) -> str:

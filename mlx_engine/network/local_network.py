@@ -17,7 +17,7 @@ def is_private(host: str) -> bool:
     Looks up names. A name that can't be resolved counts as private: connecting to it fails anyway.
 
     Raises:
-        OfflineRefusal: Offline is on, and the host isn't this computer.
+        OfflineRefusal: Offline is on, and the host is a name of another computer.
     """
     try:
         found = traffic.addresses(host)

@@ -159,9 +159,8 @@ class Traffic:
         try:
             yield
         except Exception:
-            if self.cut:
-                raise offline.refusal(self._record.host) from None
-            raise
+            if not self.cut:
+                raise
         if self.cut:
             raise offline.refusal(self._record.host)
 
@@ -254,10 +253,9 @@ class _Watcher:
                 log.exception("A connection wasn't looked after.")
 
     def _goes_on(self) -> bool:
-        """Forget the connections that have ended, and return whether others are open."""
-        going = self.list_open()
+        """Return whether a connection is open."""
         with self._lock:
-            self._runs = bool(going) or any(not traffic.ended for traffic in self._open)
+            self._runs = any(not traffic.ended for traffic in self._open)
             return self._runs
 
 

@@ -19,7 +19,7 @@ def fit_color(verdict: FitVerdict, slow: bool) -> str:
 def draw_dot(painter: QPainter, theme: Theme, color: str, left: float, middle: float) -> None:
     """Draw the mark of a fit, unless the color is empty.
 
-    Its shape says the same as its color: a dot for a pair that fits, a ring for one that hardly does, and a cross for the rest.
+    Its shape says the same as its color: a dot for a pair that fits, a ring for a tight or slow one, and a cross for the rest.
     """
     if not color:
         return

@@ -111,7 +111,7 @@ class ModelMenu(QFrame):
 
 
 class ModelRow(QFrame):
-    """A recent model: a dot for its fit, its name, its state, and a pin."""
+    """A recent model: a mark for its fit, its name, its state, and a pin."""
 
     def __init__(self, theme: Theme, recent: RecentModels, model: RecentModel, parent: QWidget) -> None:
         super().__init__(parent)

@@ -34,7 +34,7 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
     block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
-    alone = tr("Language model") if one.from_hub and not shown.kind and not one.why_not and one.family else ""
+    alone = tr("Language model") if one.from_hub and not shown.kind and one.family else ""
     kinds = (alone, shown.kind, tr("block size {count}", count=block) if block else "", one.family)
     facts[tr("Kind")] = ", ".join(filter(None, kinds))
     if shown.pair is not None:

@@ -105,7 +105,7 @@ class _Delegate(QStyledItemDelegate):
             draw_icon(painter, "eye", QColor(colors.secondary), side)
             painter.restore()
             lower.setRight(lower.right() - side - 4)
-        if color := "" if one.endpoint is not None or one.why_not else fit_color(one.verdict, one.shown.slow):
+        if color := "" if one.why_not else fit_color(one.verdict, one.shown.slow):
             draw_dot(painter, self._theme, color, lower.left(), lower.center().y())
             lower.setLeft(lower.left() + DOT + 6)
         painter.setPen(QColor(colors.secondary))

@@ -153,6 +153,7 @@ class Download:
     downloaded: int = 0  # bytes received over the network
     progress: DownloadProgress = DownloadProgress(0, 0)
 
+    @traffic.used_for("download")
     def run(
         self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
     ) -> tuple[Path, ...] | None:
@@ -220,7 +221,7 @@ class Download:
 
     def _note_revisions(self, listings: tuple[RepoListing, ...]) -> None:
         for listing in listings:
-            with suppress(UserError), traffic.used_for("download"):  # the download is complete even if the hub fails now
+            with suppress(UserError):  # the download is complete even if the hub fails now
                 if self.hub.listing(listing.repo).commit != listing.commit:
                     template = "A newer revision of {repo} is available. Download the pair again to update."
                     self._note(EngineText.of("newer_revision", template, repo=listing.repo))
@@ -255,8 +256,7 @@ class Download:
         start, wait = time.monotonic(), self.retry.first_wait
         while not self._stop.is_set():
             try:
-                with traffic.used_for("download"):
-                    answer = question()
+                answer = question()
                 self._say(None)
                 return answer
             except Unreachable as error:

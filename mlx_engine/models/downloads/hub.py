@@ -274,12 +274,12 @@ class Hub:
         # the token never goes to another host
         return found.location, _headers(self.token if _origin(found.location) == _origin(self.endpoint) else None)
 
+    @traffic.used_for("search")
     def search(self, words: str, limit: int = 20) -> list[FoundRepo]:
         """Return matching repos, most downloaded first."""
         # not the client's list_models, which retries for half a minute and prints each attempt
         address = f"{self.endpoint}/api/models?search={quote(words, safe='')}&limit={limit}&sort=downloads"
-        with traffic.used_for("search"):
-            return self._ask(words, lambda: [_found(one) for one in self._get_json(address) if is_repo(one["id"])])
+        return self._ask(words, lambda: [_found(one) for one in self._get_json(address) if is_repo(one["id"])])
 
     def account(self) -> str:
         return str(self._get_json(f"{self.endpoint}/api/whoami-v2")["name"])
