@@ -86,7 +86,7 @@ def newer(response: bytes, current: str) -> tuple[str, str] | None:
 
 
 def fetch(address: str) -> bytes:
-    """Return the beginning of a response. Only the headers say anything about this app.
+    """Return the beginning of a response. Only the headers tell about this app.
 
     Raises:
         UserError: the server doesn't respond, or Offline is on.

@@ -2,20 +2,18 @@
 
 import argparse
 import json
-import math
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 from mlx_engine.api_server import HOST, PORT
 from mlx_engine.api_server.guard import is_loopback
+from mlx_engine.cli import values
 from mlx_engine.cli.agents import AGENTS
 from mlx_engine.cli.session import folders
+from mlx_engine.cli.values import KEY_VARIABLE
 from mlx_engine.contract import limits
 from mlx_engine.contract.attached_images import read_image
 from mlx_engine.contract.errors import UserError
@@ -26,16 +24,13 @@ from mlx_engine.mcp.tool_turn import MOST_STEPS
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.network import offline
 
-KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes
-_Number = TypeVar("_Number", int, float)
-
 
 def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") -> None:
     group = parser.add_argument_group(f"pair (default: {default})")
-    group.add_argument("--target", type=path, metavar="DIR", help="folder of the target model")
+    group.add_argument("--target", type=values.path, metavar="DIR", help="folder of the target model")
     group.add_argument(
         "--drafter",
-        type=path,
+        type=values.path,
         metavar="DIR",
         help="folder of the drafter, or “auto” for the one on this disk that was fastest here (default: plain decoding)",
     )
@@ -51,32 +46,43 @@ def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") ->
 def add_tune(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prompts")
     group.add_argument(
-        "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
+        "--prompts", type=values.file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
     )
     group.add_argument("--chats", action="store_true", help="use the chats saved in the app")
-    group.add_argument("--most", type=whole(10), metavar="N", help="use only the last N prompts (default: 200, or all with --new)")
     group.add_argument(
-        "--general", type=_file, metavar="FILE", help="other prompts, on which the drafter must stay as fast (default: built in)"
+        "--most", type=values.whole(10), metavar="N", help="use only the last N prompts (default: 200, or all with --new)"
+    )
+    group.add_argument(
+        "--general",
+        type=values.file,
+        metavar="FILE",
+        help="other prompts, on which the drafter must stay as fast (default: built in)",
     )
     group = parser.add_argument_group("replies to learn from")
-    group.add_argument("--max-tokens", type=whole(8), default=512, metavar="N", help="token limit (default 512)")
-    group.add_argument("--temperature", type=_TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
+    group.add_argument("--max-tokens", type=values.whole(8), default=512, metavar="N", help="token limit (default 512)")
+    group.add_argument(
+        "--temperature", type=values.TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)"
+    )
     group.add_argument("--thinking", action="store_true", help="let the model think before it answers, if it can")
     group = parser.add_argument_group("training")
     group.add_argument(
         "--epochs",
-        type=number(float, 0.1, 1000, "a number from 0.1 to 1000"),
+        type=values.number(float, 0.1, 1000, "a number from 0.1 to 1000"),
         metavar="N",
         help="passes over the replies (default: 8, or 20 with --new)",
     )
-    group.add_argument("--seed", type=whole(0, 2**32 - 1), default=1, metavar="S", help="random seed (default 1)")
+    group.add_argument("--seed", type=values.whole(0, 2**32 - 1), default=1, metavar="S", help="random seed (default 1)")
     group = parser.add_argument_group("a new drafter, instead of tuning one")
-    group.add_argument("--new", type=path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
-    group.add_argument("--layers", type=whole(1, 64), default=2, metavar="N", help="layers of the drafter (default 2)")
-    group.add_argument("--mlp", type=whole(1), metavar="N", help="width of its MLPs (default: the target's)")
-    group.add_argument("--taps", type=whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)")
-    group.add_argument("--block", type=whole(2, 32), default=16, metavar="N", help="tokens per block (default 16)")
-    group.add_argument("--mask-token", type=whole(0), metavar="ID", help="a token that no text contains (default: the last one)")
+    group.add_argument("--new", type=values.path, metavar="DIR", help="train a new drafter from scratch, and save it in DIR")
+    group.add_argument("--layers", type=values.whole(1, 64), default=2, metavar="N", help="layers of the drafter (default 2)")
+    group.add_argument("--mlp", type=values.whole(1), metavar="N", help="width of its MLPs (default: the target's)")
+    group.add_argument(
+        "--taps", type=values.whole(1, 32), default=3, metavar="N", help="layers of the target that it reads (default 3)"
+    )
+    group.add_argument("--block", type=values.whole(2, 32), default=16, metavar="N", help="tokens per block (default 16)")
+    group.add_argument(
+        "--mask-token", type=values.whole(0), metavar="ID", help="a token that no text contains (default: the last one)"
+    )
     parser.add_argument(
         "--remove", action="store_true", help="remove the result, so that the drafter is as it was, and stopped runs"
     )
@@ -95,19 +101,22 @@ def check_tune(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Non
 def add_remote(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("remote server (instead of a pair)")
     group.add_argument(
-        "--remote", type=nonempty, metavar="URL", help="address of a server with OpenAI's API, such as http://192.168.1.20:8000"
+        "--remote",
+        type=values.nonempty,
+        metavar="URL",
+        help="address of a server with OpenAI's API, such as http://192.168.1.20:8000",
     )
     group.add_argument("--model", default="", metavar="NAME", help="model of the server (default: its first)")
     group.add_argument("--remote-plain", default="", metavar="URL", help="address of the same model without speculation")
     group.add_argument("--remote-key", default="", metavar="K", help="key of the server (default: $SLIPSTREAM_REMOTE_KEY)")
-    group.add_argument("--remote-ca", type=path, metavar="FILE", help="certificate authority to trust, as a PEM file")
+    group.add_argument("--remote-ca", type=values.path, metavar="FILE", help="certificate authority to trust, as a PEM file")
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="prompt; “-” reads standard input")
     parser.add_argument(
         "--tokens",
-        type=path,
+        type=values.path,
         metavar="FILE",
         help="JSON list of prompt token IDs to use instead of text, without a chat template",
     )
@@ -118,7 +127,7 @@ def add_images(parser: argparse.ArgumentParser) -> None:
         "--image",
         action="append",
         default=[],
-        type=path,
+        type=values.path,
         metavar="FILE",
         help="show the model an image before the prompt, if it can see; can be repeated",
     )
@@ -127,20 +136,22 @@ def add_images(parser: argparse.ArgumentParser) -> None:
 def add_prompts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("several prompts (with --drafters)")
     group.add_argument(
-        "--prompts", type=_file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
+        "--prompts", type=values.file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
     )
     group.add_argument("--chats", action="store_true", help="use your messages in the chats saved in the app")
-    group.add_argument("--most", type=whole(1), default=20, metavar="N", help="use only the last N prompts (default 20)")
+    group.add_argument("--most", type=values.whole(1), default=20, metavar="N", help="use only the last N prompts (default 20)")
 
 
 def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     group = parser.add_argument_group("reply")
-    group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="token limit (default 1024)")
-    group.add_argument("--temperature", type=_TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
-    group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="random seed for temperatures above 0")
+    group.add_argument("--max-tokens", type=values.whole(1), default=1024, metavar="N", help="token limit (default 1024)")
+    group.add_argument(
+        "--temperature", type=values.TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)"
+    )
+    group.add_argument("--seed", type=values.whole(0, 2**64 - 1), metavar="S", help="random seed for temperatures above 0")
     group.add_argument(
         "--width",
-        type=lambda text: None if text == "auto" else whole(1)(text),
+        type=lambda text: None if text == "auto" else values.whole(1)(text),
         metavar="N",
         help="tokens to verify per pass, or auto for the fastest width (default auto)",
     )
@@ -170,29 +181,31 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
-    parser.add_argument("--prompts", type=whole(1), metavar="N", help="use only the first N prompts")
+    parser.add_argument("--runs", type=values.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
+    parser.add_argument("--prompts", type=values.whole(1), metavar="N", help="use only the first N prompts")
     parser.add_argument(
         "--set",
         choices=("mixed", "long", "general"),
         help="prompts: mixed (default for the demo pair), long (mixed, in long chats), or general (default for other pairs)",
     )
-    parser.add_argument("--max-tokens", type=whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
+    parser.add_argument("--max-tokens", type=values.whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
     parser.add_argument(
         "--widths",
-        type=_widths,
+        type=values.widths,
         metavar="LIST",
         help="fixed widths to measure too, such as 4,8, or none (default 4,8,16 up to the drafter's block size)",
     )
-    parser.add_argument("--cool-down", type=_SECONDS, default=1.0, metavar="S", help="seconds to pause between runs (default 1)")
-    parser.add_argument("--out", type=path, metavar="FILE", help="also write the report to FILE as JSON")
+    parser.add_argument(
+        "--cool-down", type=values.SECONDS, default=1.0, metavar="S", help="seconds to pause between runs (default 1)"
+    )
+    parser.add_argument("--out", type=values.path, metavar="FILE", help="also write the report to FILE as JSON")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--compare", type=path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
+        "--compare", type=values.path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
     )
     instead.add_argument(
         "--streams",
-        type=_streams,
+        type=values.streams,
         metavar="LIST",
         help="measure several replies at the same time instead, such as 1,2,4,8",
     )
@@ -205,11 +218,11 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("server")
     group.add_argument("--host", default=HOST, metavar="H", help=f"address to listen on (default {HOST}: this computer only)")
     group.add_argument(
-        "--port", type=whole(0, 65535), default=PORT, metavar="P", help=f"port; 0 selects a free one (default {PORT})"
+        "--port", type=values.whole(0, 65535), default=PORT, metavar="P", help=f"port; 0 selects a free one (default {PORT})"
     )
     group.add_argument(
         "--key",
-        type=_key,
+        type=values.key,
         metavar="K",
         default=os.environ.get(KEY_VARIABLE) or None,
         help=f"API key that requests need, or none on this computer (default: ${KEY_VARIABLE}, or a generated one in the keychain)",
@@ -219,7 +232,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         "--allow-origin",
         action="append",
         default=[],
-        type=_origin,
+        type=values.origin,
         metavar="URL",
         help="let web pages of this origin send requests, such as http://localhost:3000; can be repeated",
     )
@@ -231,7 +244,7 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print", action="store_true", help="print commands to copy instead of starting the agent")
     parser.add_argument(
         "--key",
-        type=_key,
+        type=values.key,
         metavar="K",
         default=os.environ.get(KEY_VARIABLE) or None,
         help=f"API key of the server (default: ${KEY_VARIABLE}, or the one in the keychain)",
@@ -241,10 +254,10 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
 def add_cache(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prompts saved on disk, so that later chats start faster")
     group.add_argument("--no-cache", action="store_true", help="don't save or read prompts")
-    group.add_argument("--cache-folder", type=path, metavar="DIR", help="where to save (default: in your cache folder)")
+    group.add_argument("--cache-folder", type=values.path, metavar="DIR", help="where to save (default: in your cache folder)")
     group.add_argument(
         "--cache-gb",
-        type=whole(1),
+        type=values.whole(1),
         metavar="N",
         help="space in GB (default: as set last, or else 10 or a tenth of the free disk space, whichever is less)",
     )
@@ -254,9 +267,14 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("tools, which the model may call with your approval")
     group.add_argument("--calculator", action="store_true", help="use the built-in calculator")
     group.add_argument(
-        "--files", action="append", default=[], type=_folder, metavar="FOLDER", help="let the model read FOLDER; can be repeated"
+        "--files",
+        action="append",
+        default=[],
+        type=values.folder,
+        metavar="FOLDER",
+        help="let the model read FOLDER; can be repeated",
     )
-    group.add_argument("--mcp", type=_file, metavar="FILE", help="use the MCP servers in FILE, such as mcp.json")
+    group.add_argument("--mcp", type=values.file, metavar="FILE", help="use the MCP servers in FILE, such as mcp.json")
     group.add_argument(
         "--allow",
         action="append",
@@ -266,7 +284,7 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--steps",
-        type=whole(1),
+        type=values.whole(1),
         default=MOST_STEPS,
         metavar="N",
         help=f"end a reply after N steps; a step ends with tool calls, the last one with the answer (default {MOST_STEPS})",
@@ -291,30 +309,34 @@ def add_models(models: argparse.ArgumentParser) -> None:
 
     def pair(added: argparse.ArgumentParser, default: str = "") -> None:
         added.add_argument("id", nargs="?", help="pair ID from the catalog" + default)
-        added.add_argument("--bits", type=whole(1, 64), metavar="N", help="bits per weight of the catalog's target")
+        added.add_argument("--bits", type=values.whole(1, 64), metavar="N", help="bits per weight of the catalog's target")
         added.add_argument("--target", metavar="OWNER/NAME", help="target on the hub, instead of a pair ID")
         added.add_argument("--drafter", metavar="OWNER/NAME", help="drafter on the hub (default: searched by name)")
         added.add_argument("--plain", action="store_true", help="use the target without a drafter")
 
     listed = command("list", "list the catalog and the models on this disk")
-    listed.add_argument("--add-folder", type=path, metavar="DIR", help="also search this folder for models from now on")
-    listed.add_argument("--forget-folder", type=path, metavar="DIR", help="stop searching this folder; its files are kept")
+    listed.add_argument("--add-folder", type=values.path, metavar="DIR", help="also search this folder for models from now on")
+    listed.add_argument("--forget-folder", type=values.path, metavar="DIR", help="stop searching this folder; its files are kept")
     search = command("search", "search the catalog and, with --hub, the model hub")
     search.add_argument("words", nargs="+", help="words to search for")
     search.add_argument("--hub", action="store_true", help="also search the model hub by name")
     fit = command("fit", "predict the memory, speed, and disk space of a pair")
     pair(fit)
-    fit.add_argument("--context", type=whole(1, 2**24), default=8192, metavar="N", help="context length in tokens (default 8192)")
+    fit.add_argument(
+        "--context", type=values.whole(1, 2**24), default=8192, metavar="N", help="context length in tokens (default 8192)"
+    )
     pull = command("pull", "download a pair; run again to resume")
     pair(pull)
-    pull.add_argument("--limit", type=_MEGABYTES, metavar="MB", help="limit in MB per second (default: the limit set in the app)")
-    pull.add_argument("--connections", type=whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
+    pull.add_argument(
+        "--limit", type=values.MEGABYTES, metavar="MB", help="limit in MB per second (default: the limit set in the app)"
+    )
+    pull.add_argument("--connections", type=values.whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
     pair(command("rm", "delete a pair from the hub cache"))
     check = command("check", "verify the checksums of downloaded files")
     pair(check, " (default: everything downloaded)")
     check.add_argument("--catalog", action="store_true", help="check that every repo in the catalog is on the hub")
     move = command("move", "move the model folder, for example to another disk; run again to resume")
-    move.add_argument("folder", type=path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
+    move.add_argument("folder", type=values.path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
     login = command("login", "save a hub access token in the keychain, for gated and private repos")
     login.add_argument("--forget", action="store_true", help="remove the token")
 
@@ -436,70 +458,3 @@ def _tokens(path: Path) -> tuple[int, ...]:
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
         raise UserError("tokens_invalid", "“{file}” isn't a JSON list of integers. Use a list such as [1, 2, 3].", file=str(path))
     return tuple(ids)
-
-
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return an argparse type for integers in a range."""
-    what = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
-    return number(int, least, math.inf if most is None else most, what)
-
-
-def number(kind: type[_Number], least: float, most: float, what: str) -> Callable[[str], _Number]:
-    """Return an argparse type for numbers in a range, described by `what` in errors."""
-
-    def convert(text: str) -> _Number:
-        with suppress(ValueError):
-            if least <= (value := kind(text)) <= most:
-                return value
-        raise argparse.ArgumentTypeError(f"“{text}” isn't {what}")
-
-    return convert
-
-
-def nonempty(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("the value is empty")
-    return text
-
-
-def path(text: str) -> Path:
-    return Path(nonempty(text))  # an empty path would be the current folder
-
-
-def _folder(text: str) -> Path:
-    if not path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"“{text}” isn't a folder")
-    return Path(text)
-
-
-def _file(text: str) -> Path:
-    if not Path(text).is_file():
-        raise argparse.ArgumentTypeError(f"“{text}” isn't a file")
-    return Path(text)
-
-
-def _key(text: str) -> str:
-    if text != "none" and not (8 <= len(text) <= 1000 and text.isascii() and text.isprintable() and " " not in text):
-        raise argparse.ArgumentTypeError(f"an API key (or {KEY_VARIABLE}) has at least 8 characters, all ASCII, without spaces")
-    return text
-
-
-def _origin(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or text != f"{parts.scheme}://{parts.netloc}" or "@" in text:
-        raise argparse.ArgumentTypeError(f"“{text}” isn't an origin. Use a form such as http://localhost:3000, without a path")
-    return text.lower()
-
-
-def _streams(text: str) -> tuple[int, ...]:
-    return tuple(sorted({1, *(whole(1, 16)(part.strip()) for part in text.split(","))}))
-
-
-def _widths(text: str) -> tuple[int, ...]:
-    width = whole(2)
-    return () if text == "none" else tuple(sorted({width(part.strip()) for part in text.split(",")}))
-
-
-_TEMPERATURE = number(float, 0, sys.float_info.max, "a temperature of at least 0")
-_SECONDS = number(float, 0, 3600, "a number of seconds from 0 to 3600")
-_MEGABYTES = number(float, 1e-6, 1e6, "a number of megabytes per second above 0")

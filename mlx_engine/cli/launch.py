@@ -19,8 +19,8 @@ import httpx2
 from mlx_engine.api_server.api_key import stored_key
 from mlx_engine.api_server.running import running_server
 from mlx_engine.cli.agents import AGENTS, FOLDER, AgentServer, shell
-from mlx_engine.cli.arguments import KEY_VARIABLE
 from mlx_engine.cli.console import note, progress, say
+from mlx_engine.cli.values import KEY_VARIABLE
 from mlx_engine.contract.errors import UserError
 from mlx_engine.network import traffic
 

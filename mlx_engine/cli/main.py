@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
 
-from mlx_engine.cli import arguments, console
+from mlx_engine.cli import arguments, console, values
 from mlx_engine.cli.console import note, print_json
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(compare)
     arguments.add_remote(compare)
     arguments.add_reply(compare, mode=False)
-    compare.add_argument("--repeats", type=arguments.whole(1), default=1, metavar="N", help="replies per mode (default 1)")
+    compare.add_argument("--repeats", type=values.whole(1), default=1, metavar="N", help="replies per mode (default 1)")
     compare.add_argument(
         "--drafters",
         metavar="all|NAMES",
@@ -116,7 +116,7 @@ def parser() -> argparse.ArgumentParser:
     cache = command("cache", "list, clear, or verify the prompts saved on disk")
     cache.add_argument("cache_command", choices=("list", "clear", "verify"), metavar="list|clear|verify")
     cache.add_argument(
-        "--folder", type=arguments.path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)"
+        "--folder", type=values.path, metavar="DIR", help="folder with saved prompts (default: in your cache folder)"
     )
     arguments.add_json(cache)
 

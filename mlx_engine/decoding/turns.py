@@ -92,7 +92,7 @@ class ReplyClock:
         self._began = time.perf_counter()
 
     def rest(self, cancel: threading.Event) -> None:
-        """Let the computer rest before a turn, for a share of the time since the latest rest.
+        """Let the computer rest before a turn, by the time since the last rest.
 
         It rests for half a second at most. No pass is in progress then, because none is queued beyond the end of a turn.
         """
