@@ -19,6 +19,7 @@ from app.rendering.highlighting import warm_up
 from app.session.memory_watch import MemoryWatch
 from app.session.notice import Notice
 from app.session.services import Services
+from app.storage.store_thread import BUG_PAGE
 from app.system import child, crash_log, data_paths
 from app.system.chat_link import is_chat_link
 from app.system.data_paths import DataPaths
@@ -131,7 +132,7 @@ class Slipstream(QObject):
     def report_bug(self) -> None:
         """Show a notice about an unhandled exception."""
         text = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self.services.paths.log_file)
-        self.services.notices.post(Notice(text, "error"))
+        self.services.notices.post(Notice(text, "error", help=BUG_PAGE))
 
 
 class FileOpening(QObject):
@@ -227,7 +228,7 @@ def run(arguments: list[str]) -> int:
     slipstream.start()
     if crash is not None:
         text = tr("Slipstream quit unexpectedly last time. For details, choose Help ▸ Report a Problem.")
-        services.notices.post(Notice(text, stays=True))
+        services.notices.post(Notice(text, stays=True, help=BUG_PAGE))
     status = app.exec()
     services.close()  # if the window hasn't
     services.save_chats()

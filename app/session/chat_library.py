@@ -70,8 +70,7 @@ class ChatLibrary(QObject):
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        page = "troubleshooting#a-chat-is-missing-or-damaged"
-        self._store.notice.connect(lambda text: self.notified.emit(Notice(text, "error", topic=text, help=page)))
+        self._store.notice.connect(lambda text, page: self.notified.emit(Notice(text, "error", topic=text, help=page)))
         self._store.saved_again.connect(self._report_saved)
         self._store.unsaved_changed.connect(self._set_unsaved)
         self._store.start()

@@ -80,7 +80,7 @@ class CompareRun(QObject):
         self.latest = 1
         self.outcome: CompareResult | None = None
         self.record: ComparisonRecord | None = None
-        self.error = ""
+        self.error = self.error_code = ""
         self.running = True
 
     @property
@@ -139,7 +139,7 @@ class CompareRun(QObject):
                 self.outcome = outcome
                 self.record = ComparisonRecord.of(outcome, self.request, self.pair, self.prompts, self.names)
             case Failed() as failed:
-                self.error = translated(failed)
+                self.error, self.error_code = translated(failed), failed.code
             case ContestantEvent(contestant, event):
                 reply = self.replies[place(contestant)]
                 assert reply is not None

@@ -226,9 +226,12 @@ class PairLoader(QObject):
                 self._set_pair(replace(pair, name=self._listed_name(pair) or name))
                 self.calibration.calibrate(pair)
                 if pair.why_plain and not (pair.remote or pair.why_not_fastest):
-                    self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
-                for why in filter(None, (pair.why_not_tuned, pair.why_not_fastest)):
-                    self.notified.emit(Notice(translated(why)))
+                    text = tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))
+                    self.notified.emit(Notice(text, help="guide#why-was-a-reply-decoded-plainly"))
+                if pair.why_not_tuned:
+                    self.notified.emit(Notice(translated(pair.why_not_tuned), help="train-a-drafter"))
+                if pair.why_not_fastest:
+                    self.notified.emit(Notice(translated(pair.why_not_fastest), help="models#which-drafter-does-auto-use"))
             case Failed() as failed:
                 self._notify_failure(translated(failed), "error")
             case None:

@@ -323,7 +323,7 @@ class Picker(QObject):
         if (saved := self.endpoints.find(name)) is None:
             return
         if refusal := self.endpoints.refusal(saved.endpoint):
-            self._loader.notified.emit(Notice(refusal, "error"))
+            self._loader.notified.emit(Notice(refusal, "error", help="remote#how-do-i-connect-in-the-window"))
         else:
             self._activity.connect_to(saved)
 

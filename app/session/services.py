@@ -44,7 +44,7 @@ from app.session.updates import Updates, this_release
 from app.storage.database import FILE, open_store
 from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
-from app.storage.store_thread import StoreThread
+from app.storage.store_thread import UNSAVED_PAGE, StoreThread
 from app.system.data_paths import DataPaths
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
@@ -178,7 +178,7 @@ class Services(QObject):
         if self.paths.temporary:
             folder = self.paths.settings
             text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
-            notices.post(Notice(text, stays=True))
+            notices.post(Notice(text, stays=True, help=UNSAVED_PAGE))
         self.updates.start()
         if self.preferences.serve_at_launch:
             self.server.set_on(True)
@@ -254,7 +254,7 @@ class Services(QObject):
         if saved != self._settings_saved and saved:
             self.notices.post(Notice(tr("Your settings are being saved again."), topic="settings"))
         elif saved != self._settings_saved:
-            self.notices.post(Notice(self.settings_refusal, "error", topic="settings"))
+            self.notices.post(Notice(self.settings_refusal, "error", topic="settings", help=UNSAVED_PAGE))
         self._settings_saved = saved
         return saved
 

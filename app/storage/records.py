@@ -23,6 +23,7 @@ _REPLY = (
     "mode",
     "reason",
     "error",
+    "error_code",
     "origin",
     "thinking_s",
     "tokens",

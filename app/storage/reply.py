@@ -140,6 +140,7 @@ class Reply:
     answer: str = ""
     thinking: str = ""
     error: str = ""
+    error_code: str = ""  # of the text
     reason: Ending | None = None
     stats: Stats | None = None
     origin: str = ""  # model that wrote an imported reply; empty for Slipstream's own
@@ -164,7 +165,7 @@ class Reply:
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
     _thinking_since: float | None = None
-    _end_before: tuple[Mode, Ending | None, str, int] | None = None  # until text arrives after `resume`
+    _end_before: tuple[Mode, Ending | None, str, str, int] | None = None  # until text arrives after `resume`
 
     @classmethod
     def to(cls, request: GenerationRequest) -> "Reply":
@@ -202,7 +203,7 @@ class Reply:
                     step = replace(event.stats, accepted_per_round=(), widths=(), plain_because=())
                     self.step_stats = (*self.step_stats, step)
             case Failed():
-                self.reason, self.error = "error", translated(event)
+                self.reason, self.error, self.error_code = "error", translated(event), event.code
 
     def _mark_unreadable(self, start: int, end: int) -> None:
         ranges = self.unreadable_calls
@@ -218,7 +219,7 @@ class Reply:
 
     def resume(self, mode: Mode) -> None:
         """Prepare for another part. Final statistics will cover all of them."""
-        before = self.mode, self.reason, self.error, self.tokens_before
+        before = self.mode, self.reason, self.error, self.error_code, self.tokens_before
         self.mode = mode
         self.next_step()
         self._end_before = before
@@ -227,7 +228,7 @@ class Reply:
         """Return to the end before `resume`; false if text has arrived since."""
         if self._end_before is None:
             return False
-        self.mode, self.reason, self.error, self.tokens_before = self._end_before
+        self.mode, self.reason, self.error, self.error_code, self.tokens_before = self._end_before
         return True
 
     def end(self, reason: Ending) -> None:
@@ -238,7 +239,8 @@ class Reply:
     def next_step(self) -> None:
         """Prepare for another step. Final statistics will cover all of them."""
         self._end_before = None
-        self.reason, self.error, self.prefill = None, "", None
+        self.reason, self.prefill = None, None
+        self.error = self.error_code = ""
         self.rate = LiveRate()
         self.tokens_before = self.tokens
         self._thinking_since = None

@@ -36,6 +36,9 @@ RETRY_S = 5.0
 IDLE_S = 1.0  # without jobs, before the file shrinks
 STEP_S = 0.02  # between steps of shrinking
 QUIT_S = 2.0  # of shrinking while the app quits
+DAMAGED_PAGE = "troubleshooting#a-chat-is-missing-or-damaged"
+UNSAVED_PAGE = "troubleshooting#chats-or-settings-cant-be-saved"
+BUG_PAGE = "troubleshooting#how-do-i-report-a-problem"
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -52,7 +55,7 @@ class _Job:
 class StoreThread(QObject):
     """The window's interface to the store. `then` is called on the window's thread."""
 
-    notice = Signal(object)  # text about a problem, for the user
+    notice = Signal(str, str)  # text about a problem for the user, and the page of Help about it
     saved_again = Signal(str)  # the text of the notice that is outdated now
     unsaved_changed = Signal(frozenset, str)  # ids of chats with unsaved changes, and why they can't be saved
 
@@ -137,7 +140,7 @@ class StoreThread(QObject):
             log.exception("The store cannot be opened")
             opened = OpenedStore(Store(None), False, tr("Can't open your chats ({error}). New chats won't be saved.", error=error))
         if opened.notice:
-            self.notice.emit(opened.notice)
+            self.notice.emit(opened.notice, DAMAGED_PAGE if opened.saves else UNSAVED_PAGE)
             self._in_memory = not opened.saves
         while (job := self._next_job(opened.store)) is not None:
             self._do(opened.store, job)
@@ -260,19 +263,22 @@ class StoreThread(QObject):
     def _report(self, action: str, error: Exception) -> None:
         """Show each problem only once until the action works again."""
         if isinstance(error, UserError):
-            self.notice.emit(translated(error.text))
+            self.notice.emit(translated(error.text), DAMAGED_PAGE)
             return
         log.error("The store failed: %s", error, exc_info=None if is_disk_fault(error) else error)
+        page = UNSAVED_PAGE
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
             notice = tr("Your chat database is damaged ({error}). Export what you need, then restart Slipstream.", error=error)
+            page = DAMAGED_PAGE
         elif not is_disk_fault(error):
             notice = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
+            page = BUG_PAGE
         elif action == "write":
             notice = tr("Can't save your chats: {error}. Slipstream will keep trying.", error=wording.disk_fault(error))
         else:
             notice = tr("Can't read your chats: {error}.", error=wording.disk_fault(error))
         if notice != self._problems[action] and notice not in self._reported:
-            self.notice.emit(notice)
+            self.notice.emit(notice, page)
         if action == "write" and not is_disk_fault(error):
             self._reported.add(notice)
         self._problems[action] = notice

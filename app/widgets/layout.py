@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.text.language import tr
-from app.widgets.controls import ICON_SIZE, Label, icon_of, small_label
+from app.widgets.controls import ICON_SIZE, Label, button, icon_of, small_label
 from app.widgets.theme import SMALL, Theme, set_look
 
 FORM_SPACING = 14  # between rows
@@ -330,18 +330,36 @@ class Form(QVBoxLayout):
 class NoticeView(QFrame):
     """A message with buttons below."""
 
-    def __init__(self, text: str, kind: Literal["info", "error"] = "info") -> None:
+    help_requested = Signal(str)  # page and heading
+
+    def __init__(self, text: str, kind: Literal["info", "error"] = "info", page: str = "") -> None:
         super().__init__()
         error = kind == "error"
         set_look(self, "error" if error else "notice")
-        self.label = Label(text)
+        self.label = Label()
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAccessibleName(tr("Error") if error else tr("Note"))
         set_look(self.label, "danger" if error else "secondary")
-        self._buttons = row(None)
+        self._page = ""
+        self.help = button(tr("Learn More"), tr("Open Help about this problem"), "bordered", self._show_help)
+        self._buttons = flow(self.help)
         column(self.label, self._buttons, margins=(16, 11, 16, 11), parent=self)
+        self.show_text(text, page)
+
+    def show_text(self, text: str, page: str = "") -> None:
+        """Show a text, and a button for the page of Help about it if there is one."""
+        self.label.setText(text)
+        self._page = page
+        self.help.setVisible(bool(page))
+
+    @Slot()
+    def _show_help(self) -> None:
+        self.help_requested.emit(self._page)
 
     def add_button(self, made: QPushButton) -> None:
-        self._buttons.insertWidget(self._buttons.count() - 1, made)
+        self._buttons.removeWidget(self.help)
+        self._buttons.addWidget(made)
+        self._buttons.addWidget(self.help)  # the last one
+        self.setTabOrder(made, self.help)

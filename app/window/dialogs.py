@@ -29,7 +29,7 @@ from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
 from app.views.tuning.tune_dialog import TuneDialog
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
-from app.widgets.layout import SCREEN_SHARE, Form, column, line, row
+from app.widgets.layout import SCREEN_SHARE, Form, NoticeView, column, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme
 from app.window.help import HelpDialog, menu_shortcuts
@@ -72,6 +72,7 @@ class Dialogs(QObject):
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
             dialog.card.tune.clicked.connect(self.show_tuning)
+            dialog.card.help_requested.connect(self.show_help)
 
     @Slot()
     def show_tuning(self) -> None:
@@ -248,6 +249,8 @@ class Dialogs(QObject):
             dialog.resize(dialog.size().boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.finished.connect(lambda: self._dialogs.pop(kind, None))
+            for notice in dialog.findChildren(NoticeView):
+                notice.help_requested.connect(self.show_help)
         if sheet:
             dialog.open()
         else:

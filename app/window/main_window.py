@@ -111,6 +111,7 @@ class MainWindow(QMainWindow):
         self.foot.notices.connect_again.connect(self.services.picker.connect_to)
         self.transcript.message_actions.compare.connect(services.comparer.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
+        self.transcript.message_actions.help_requested.connect(self.dialogs.show_help)
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
         session.turns_changed.connect(self._show_divider)

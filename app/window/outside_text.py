@@ -76,7 +76,8 @@ class OutsideText(QObject):
         return not self._services.library.read and not self._window.quitting
 
     def _refuse(self, error: UserError) -> None:
-        self._services.notices.post(Notice(translated(error.text), "error", topic="link"))
+        page = "guide#how-do-i-ask-about-text-in-another-app"
+        self._services.notices.post(Notice(translated(error.text), "error", topic="link", help=page))
         self._come_forward()
 
     def _come_forward(self) -> None:

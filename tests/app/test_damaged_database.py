@@ -188,7 +188,7 @@ class Run:
             return self.opened
 
         thread = StoreThread(opened)
-        thread.notice.connect(self.notices.append)
+        thread.notice.connect(lambda text, page: self.notices.append(text))
         thread.read(self._look, lambda _: None)  # as ChatLibrary.load does: a list, then `recover`
         thread.write(Store.recover)
         thread.read(self._load_all, lambda _: None)

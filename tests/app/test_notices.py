@@ -8,13 +8,19 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from app.session.help_pages import PAGES_BY_CODE
 from app.session.notice import Notice, NoticeAction
+from app.storage.records import chat_from_json, chat_to_json
 from app.views.chat.notice_bar import NoticeBar
 from app.widgets.layout import column
 from app.window.help import HelpDialog, page_html
+from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import Endpoint
+from mlx_engine.hardware.gpu_faults import GpuFault
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
 from tests.app.conftest import Begin, Session, Start
+from tests.app.scripted_engine import ScriptedEngine, commit
 from tests.app.test_chats_window import chat_with
 
 
@@ -211,9 +217,30 @@ def test_an_error_opens_the_page_about_it(start: Start) -> None:
 
 
 def test_all_links_of_notices_lead_to_headings() -> None:
-    files = (Path(__file__).parents[2] / "app" / "session").rglob("*.py")
+    files = (Path(__file__).parents[2] / "app").rglob("*.py")
     links = {link for file in files for link in re.findall(r'"([\w-]+#[\w-]+)"', file.read_text(encoding="utf-8"))}
     assert len(links) >= 6
     for link in links:
         page, _, heading = link.partition("#")
         assert f'id="{heading}"' in page_html(page), link
+
+
+def test_pages_are_about_errors_that_exist() -> None:
+    files = (Path(__file__).parents[2] / "mlx_engine").rglob("*.py")
+    codes = {code for file in files for code in re.findall(r'"([a-z_]+)"', file.read_text(encoding="utf-8"))}
+    assert set(PAGES_BY_CODE) <= codes
+
+
+def test_a_failed_reply_opens_the_page_about_its_error_also_later(start: Start) -> None:
+    gpu = GpuFault(EngineText("gpu_reset", "macOS reset the GPU"), by_kernel=False, message="").error
+    app = start(ScriptedEngine([[commit("Half"), Failed.because(gpu)], [commit("Half"), Failed("error", "It broke.")]]))
+    app.ask("Go")
+    failed = app.session.chat
+    notice = app.reply.error
+    assert notice is not None and notice.help.isVisible()
+    notice.help.click()
+    assert app.dialog(HelpDialog).text.verticalScrollBar().value() > 0 and app.dialog(HelpDialog).page == "troubleshooting"
+    app.session.new_chat()
+    app.ask("Go")
+    assert app.reply.error is not None and not app.reply.error.help.isVisible()
+    assert chat_from_json(chat_to_json(failed)).turns[-1].reply.error_code == "gpu_failed"

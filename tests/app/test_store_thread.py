@@ -14,7 +14,7 @@ from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, open_store
 from app.storage.records import files_in
 from app.storage.store import Snapshot, Store
-from app.storage.store_thread import Pause, StoreThread
+from app.storage.store_thread import BUG_PAGE, DAMAGED_PAGE, UNSAVED_PAGE, Pause, StoreThread
 from tests.app.scripted_engine import commit
 from tests.app.test_shrinking import large
 
@@ -28,9 +28,14 @@ class NoticedThread:
         self._qtbot = qtbot
         self.thread = StoreThread(lambda: OpenedStore(Store(None), saves=True))
         self.notices: list[str] = []
-        self.thread.notice.connect(self.notices.append)
+        self.pages: list[str] = []
+        self.thread.notice.connect(self._note)
         self.thread.saved_again.connect(lambda problem: self.notices.append(f"saved again: {problem}"))
         self.thread.start()
+
+    def _note(self, text: str, page: str) -> None:
+        self.notices.append(text)
+        self.pages.append(page)
 
     def after(self, do: Callable[..., None], work: Callable[[Store], object]) -> list[str]:
         """Return all notices once this work and a read after it are done."""
@@ -75,6 +80,8 @@ WORDS = {"kept": "Can't save", "read": "Can't read", "damage": "damaged", "bug":
 def test_each_kind_of_failure_has_its_own_notice(heard: NoticedThread, do: str, work: Callable[[Store], object], says: str) -> None:
     (sentence,) = heard.after(getattr(heard.thread, do), work)
     assert [name for name, words in WORDS.items() if words in sentence] == [says]
+    pages = {"kept": UNSAVED_PAGE, "read": UNSAVED_PAGE, "damage": DAMAGED_PAGE, "bug": BUG_PAGE}
+    assert heard.pages == [pages[says]]
     assert heard.thread.wait(60)
 
 
@@ -160,7 +167,7 @@ def run(folder: Path, *writes: Callable[[Store], object]) -> list[str]:
     """Run the store's thread from start to end as the app does, and return its notices."""
     thread = StoreThread(lambda: open_store(folder))
     notices: list[str] = []
-    thread.notice.connect(notices.append)
+    thread.notice.connect(lambda text, page: notices.append(text))
     for work in (Store.recover, *writes):
         thread.write(work)
     thread.wait(0)

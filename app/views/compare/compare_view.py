@@ -14,6 +14,7 @@ from app.session.activity import SessionActivity
 from app.session.chat_session import ChatSession
 from app.session.compare_run import CompareRun, ComparisonHistory
 from app.session.comparer import Comparer
+from app.session.help_pages import help_page
 from app.session.pair_session import PairLoader
 from app.storage.attachments import Attachment, unread
 from app.storage.chat_tree import Turn
@@ -252,11 +253,11 @@ class CompareDialog(QDialog):
             else:
                 self.figures.show_rows(rows)
                 self._show_headline(*_progress(state))
-                self._show_error(state.error)
+                self._show_error(state.error, help_page(state.error_code))
         self._show_state()
 
-    def _show_error(self, error: str) -> None:
-        self.error.label.setText(error)
+    def _show_error(self, error: str, page: str) -> None:
+        self.error.show_text(error, page)
         self.error.setVisible(bool(error))
 
     def _show_result(self, record: ComparisonRecord) -> None:

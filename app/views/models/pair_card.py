@@ -1,10 +1,11 @@
 """Details of the selected pair: actions, memory, and facts."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.downloads import PairState
+from app.session.help_pages import help_page
 from app.session.model_list import Candidate
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
@@ -20,6 +21,8 @@ from mlx_engine.models.downloads.hub import needs_token
 
 class PairCard(ScrollingPage):
     """A page about the selected pair. The main button downloads or loads the pair."""
+
+    help_requested = Signal(str)  # page and heading
 
     def __init__(self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader) -> None:
         super().__init__(QWidget())
@@ -52,8 +55,10 @@ class PairCard(ScrollingPage):
         self.problem = small_label(theme, wrap=True, selectable=True)
         self.again = button(tr("Try Again"), tr("Check the hub again"), "bordered", picker.check_hub)
         self.token = button(tr("Enter Token…"), tr("Enter a hub token"), "bordered")
+        self.help = button(tr("Learn More"), tr("Open Help about this problem"), "bordered", self._show_help)
+        self._help_page = ""
         self._panel = QFrame()
-        column(self.problem, flow(self.token, self.again), margins=(16, 8, 16, 8), parent=self._panel)
+        column(self.problem, flow(self.token, self.again, self.help), margins=(16, 8, 16, 8), parent=self._panel)
         self.memory = MemoryDetails(theme)
         self.facts = FactTable(theme)
         self.page.setMaximumWidth(MAX_WIDTH)
@@ -185,6 +190,13 @@ class PairCard(ScrollingPage):
         set_look(self._panel, "error" if failed or (reason is not None and reason is problem) else "notice")
         self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
         self.again.setVisible(reason is not None and reason is problem)
+        usual = "models#what-does-the-picker-tell-me" if one.why_not else "troubleshooting#a-download-stops"
+        self._help_page = help_page(reason.code, usual) if reason is not None else ""
+        self.help.setVisible(bool(self._help_page))
+
+    @Slot()
+    def _show_help(self) -> None:
+        self.help_requested.emit(self._help_page)
 
     @Slot()
     def _act(self) -> None:

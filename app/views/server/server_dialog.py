@@ -170,7 +170,7 @@ class ServerDialog(QDialog):
         sent = tr("Messages from these programs are sent to {host}.", host=host) if host else ""
         self.about.setText(sentences(about, sent))
         self.starting.setVisible(server.on and not server.url)
-        self.error.label.setText(server.error)
+        self.error.show_text(server.error, "server#how-do-i-start-it-in-the-app")
         self.error.setVisible(bool(server.error))
         self.address.setText(f"{self._url}/v1")
         with QSignalBlocker(self.port):

@@ -50,7 +50,7 @@ class ToolsPane(QWidget):
             return
         self._box.warm()
         problem = self._import_problem or self._box.problem
-        self.problem.label.setText(problem)
+        self.problem.show_text(problem, "tools#what-is-in-mcpjson")
         self.problem.setVisible(bool(problem))
         names = {config.name for config in self._box.configs}
         for name in set(self.cards) - names:

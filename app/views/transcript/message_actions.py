@@ -11,6 +11,7 @@ class MessageActions(QObject):
     resume = Signal(object)  # Turn
     compare = Signal(object)  # Turn
     choose_model = Signal()
+    help_requested = Signal(str)  # page and heading
     use_calculator = Signal(object)  # Turn
     version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
     decided = Signal(object, str, str)  # Turn, ID of one of its calls, and a Decision

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWi
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
 from app.rendering.text_view import LINE_HEIGHT
+from app.session.help_pages import help_page
 from app.storage import wording
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Turn
@@ -297,7 +298,7 @@ class ReplyView(MessageView):
         at_work = bool(steps[-1].answer or steps[-1].thinking) or not all(record.ended for record in reply.calls)
         self._waiting.setVisible(reply.running and not at_work)
         self._draw_piece()
-        self._show_error(reply.error)
+        self._show_error(reply.error, help_page(reply.error_code))
         if self.choose_button is None and not reply.running and is_refusal(reply.answer):
             self.choose_button = self._help_button(reply.answer)
             self._layout.insertWidget(self._layout.indexOf(self.stats), self.choose_button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -390,9 +391,10 @@ class ReplyView(MessageView):
         if not self.complete:
             self._next_piece.start()
 
-    def _show_error(self, message: str) -> None:
+    def _show_error(self, message: str, page: str) -> None:
         if message and self.error is None:
-            self.error = NoticeView(message, "error")
+            self.error = NoticeView(message, "error", page)
+            self.error.help_requested.connect(self._actions.help_requested)
             retry, edit = self._actions.retry, self._actions.edit
             self.error.add_button(button(tr("Try Again"), "", "bordered", lambda: retry.emit(self.turn)))
             self.error.add_button(button(tr("Edit Message"), "", "bordered", lambda: edit.emit(self.turn)))

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
 from app.session.downloads import Downloads, PairDownload
+from app.window.help import HelpDialog
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile
 from mlx_engine.models.files.hub_cache import HubCache
@@ -173,7 +174,9 @@ def test_a_gated_repo_shows_its_page_and_offers_no_download(begin: Start, hub: L
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
     assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
-    assert card(app).token.isVisible()
+    assert card(app).token.isVisible() and card(app).help.isVisible()
+    card(app).help.click()
+    assert app.dialog(HelpDialog).page == "models" and app.dialog(HelpDialog).text.verticalScrollBar().value() > 0
     hub.repos["owner/target"].gated = False
     card(app).again.click()
     app.until(lambda: app.services.picker.can_download)

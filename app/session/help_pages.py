@@ -1,0 +1,31 @@
+"""The pages and headings of Help that explain errors."""
+
+_GATED = "models#can-i-use-gated-or-private-models"
+_OFFLINE = "privacy#how-do-i-keep-it-offline"
+PAGES_BY_CODE = {
+    "context_full": "guide#what-happens-when-the-context-is-full",
+    "exact_with_images": "exactness#what-does-exact-mode-promise",
+    "gpu_failed": "troubleshooting#the-gpu-failed",
+    "hub_offline": _OFFLINE,
+    "internal": "troubleshooting#how-do-i-report-a-problem",
+    "offline": _OFFLINE,
+    "offline_command": _OFFLINE,
+    "remote_context_exceeded": "guide#what-happens-when-the-context-is-full",
+    "remote_local_network": "troubleshooting#no-route-to-host",
+    "remote_internal": "troubleshooting#how-do-i-report-a-problem",
+    "repo_gated": _GATED,
+    "repo_gated_for_account": _GATED,
+    "repo_not_found_or_private": _GATED,
+    "sees_no_images": "models#which-models-see-images",
+    "token_rejected": _GATED,
+    "token_without_access": _GATED,
+}
+
+
+def help_page(code: str, otherwise: str = "") -> str:
+    """Return the page about errors with a code, such as "guide#how-do-i-chat".
+
+    Args:
+        otherwise: what to return if no page explains just this error.
+    """
+    return PAGES_BY_CODE.get(code) or ("remote#what-if-the-connection-breaks" if code.startswith("remote_") else otherwise)
