@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.model_list import Candidate
@@ -14,7 +14,7 @@ from app.session.recommendation import fit_text
 from app.text.language import tr
 from app.views.models.fit_dot import DOT, draw_dot, fit_color
 from app.views.models.pair_facts import drafter_names
-from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
+from app.widgets.controls import ICON_SIZE, ElidedButton, IconButton, as_tooltip, button, draw_icon, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.models.library.library import model_name
@@ -111,7 +111,7 @@ class ModelMenu(QFrame):
 
 
 class ModelRow(QFrame):
-    """A recent model: a mark for its fit, its name, its state, and a pin."""
+    """A recent model: marks for its fit and images, its name, its state, and a pin."""
 
     def __init__(self, theme: Theme, recent: RecentModels, model: RecentModel, parent: QWidget) -> None:
         super().__init__(parent)
@@ -119,11 +119,12 @@ class ModelRow(QFrame):
         self.dot = _Dot(theme)
         self.name = ElidedButton(model.name, "popover")
         self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.eye = _Eye(theme)
         self.state = small_label(theme, look="secondary")
         self.pin = IconButton(theme, "pin", tr("Pin {name}", name=model.name))
         self.pin.clicked.connect(lambda: recent.pin(self.model, not self.model.pinned))
         self._recent = recent
-        row(self.dot, (self.name, 1), self.state, self.pin, spacing=4, margins=(6, 0, 0, 0), parent=self)
+        row(self.dot, (self.name, 1), self.eye, self.state, self.pin, spacing=4, margins=(6, 0, 0, 0), parent=self)
 
     def show_model(self, one: RecentModel, name: str, why_not: str) -> None:
         """Show a model.
@@ -136,15 +137,18 @@ class ModelRow(QFrame):
         row = self._recent.surveyed(one)
         found = row.shown if row is not None else None
         fit = "" if found is None or found.fit is None else fit_text(found.fit.verdict, found.slow)
+        sees = "" if row is None else row.sees
         state = tr("In use") if self._recent.in_use(one) else ""
         self.dot.color = "" if found is None or found.fit is None else fit_color(found.fit.verdict, found.slow)
         self.dot.setToolTip(as_tooltip(fit))
         self.dot.update()
         self.name.setText(name)
-        self.name.setAccessibleName(", ".join(filter(None, (name, fit, state))))
+        self.name.setAccessibleName(", ".join(filter(None, (name, fit, sees, state))))
         self.name.setAccessibleDescription(why_not)
-        self.name.setToolTip(as_tooltip("\n".join(filter(None, (name, fit, why_not)))))
+        self.name.setToolTip(as_tooltip("\n".join(filter(None, (name, fit, sees, why_not)))))
         self.name.setEnabled(not why_not)
+        self.eye.setVisible(bool(sees))
+        self.eye.setToolTip(as_tooltip(sees))
         self.state.setText(state)
         self.pin.is_active = one.pinned
         self.pin.set_name(tr("Unpin {name}", name=name) if one.pinned else tr("Pin {name}", name=name))
@@ -201,4 +205,19 @@ class _Dot(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         draw_dot(painter, self._theme, self.color, 2, self.height() / 2)
+        painter.end()
+
+
+class _Eye(QWidget):
+    """The mark of a model that sees images."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setFixedSize(QSize(1, 1) * theme.scaled(ICON_SIZE))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        draw_icon(painter, "eye", QColor(self._theme.colors.secondary), self.width())
         painter.end()

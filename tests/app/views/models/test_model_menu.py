@@ -173,6 +173,18 @@ def test_dots_show_what_fits(start: Start, surveyless: None) -> None:
     menu.close()
 
 
+def test_an_eye_marks_the_models_that_see_images(start: Start, surveyless: None) -> None:
+    app = start()
+    load(app, "A", "B")
+    folders = {name: (Path(name), Path(f"{name}-drafter")) for name in "AB"}
+    rows = [Candidate(name, name, (Variant(folders=folders[name], sees=name == "A"),)) for name in "AB"]
+    app.services.picker.rows.put(rows, None, lambda one: False)
+    menu = open_menu(app)
+    assert [(row.name.text(), row.eye.isVisible()) for row in menu.rows] == [("B", False), ("A", True)]
+    assert menu.rows[1].name.accessibleName() == "A, Sees images" and "Sees images" in menu.rows[1].name.toolTip()
+    menu.close()
+
+
 def test_only_what_fits_and_is_fast_is_green() -> None:
     colors = {(verdict, slow): fit_color(verdict, slow) for verdict in ("comfortable", "tight", "no") for slow in (True, False)}
     assert [key for key, color in colors.items() if color == "fits"] == [("comfortable", False)]
