@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_tokenizer
 
 from mlx_engine.formats import chat_prompt
+from mlx_engine.formats.rank_file import write_fast_tokenizer
 from mlx_engine.models.files.chat_template import processor_template
+from mlx_engine.models.files.loadable import has_known_ranks
 
 _PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders", "post_processor": "processors"}
 _LARGEST_GROWTH = 40  # characters that a tokenizer may turn one into; published ones reach 18, by NFKC or its like
@@ -29,11 +32,20 @@ def read_tokenizer(folder: Path, config: dict) -> TokenizerWrapper:
 
     Raises:
         ValueError: the tokenizer makes texts much longer, so the tokenizers library could exhaust the memory and end the process.
+        UserError: a file of ranks is damaged.
     """
-    with suppress(FileNotFoundError):
-        _check_growth(json.loads((folder / "tokenizer.json").read_bytes()))  # reading it normalizes its added tokens
     own = processor_template(folder)  # transformers doesn't read it for text
     options = {"trust_remote_code": False} | ({"chat_template": own} if own else {})
+    if not has_known_ranks(folder):
+        return _read(folder, config, options)
+    with TemporaryDirectory() as place:
+        write_fast_tokenizer(folder, Path(place))
+        return _read(Path(place), config, options)
+
+
+def _read(folder: Path, config: dict, options: dict) -> TokenizerWrapper:
+    with suppress(FileNotFoundError):
+        _check_growth(json.loads((folder / "tokenizer.json").read_bytes()))  # reading it normalizes its added tokens
     tokenizer = load_tokenizer(folder, options, eos_token_ids=_end_tokens(config))
     if (rules := getattr(tokenizer, "backend_tokenizer", None)) is not None:  # converted from tokenizer.model, for example
         _check_growth({name: json.loads(part.__getstate__()) for name in _PARTS if (part := getattr(rules, name)) is not None})

@@ -7883,6 +7883,42 @@
             <translation>tool_choice ist „{choice}“, aber kein Werkzeug hat diesen Namen. Verwenden Sie auto, none, required oder den Namen eines Werkzeugs.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_damaged</source>
+            <extracomment>Can't read the tokenizer of “{name}”: {file} {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: {file} {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_incomplete</source>
+            <extracomment>lacks or repeats tokens</extracomment>
+            <translation>enthält nicht alle Token oder einige doppelt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_too_large</source>
+            <extracomment>has more than {most:,} bytes</extracomment>
+            <translation>hat mehr als {most:,} Byte</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_line_invalid</source>
+            <extracomment>has no valid token and rank in line {line}</extracomment>
+            <translation>hat in Zeile {line} kein gültiges Token mit Rang</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>special_token_invalid</source>
+            <extracomment>names an invalid special token ({number})</extracomment>
+            <translation>nennt ein ungültiges Sondertoken ({number})</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>special_token_twice</source>
+            <extracomment>names “{text}”, which is a token already</extracomment>
+            <translation>nennt „{text}“, das bereits ein Token ist</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/formats/reply_format.py" />
             <source>tool_choice_unsupported</source>
             <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
@@ -9219,12 +9255,6 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>{name} kann nicht geladen werden. {reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/library/catalog.py" />
-            <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
-            <translation>Der Tokenizer benötigt eigenen Python-Code ({file}), den Slipstream nie herunterlädt oder ausführt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/library.py" />

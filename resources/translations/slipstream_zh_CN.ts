@@ -7883,6 +7883,42 @@
             <translation>tool_choice 是“{choice}”，但没有具有此名称的工具。请使用 auto、none、required 或工具的名称。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_damaged</source>
+            <extracomment>Can't read the tokenizer of “{name}”: {file} {fault}. Download the model again, or choose another one.</extracomment>
+            <translation>无法读取“{name}”的分词器：{file} {fault}。请重新下载该模型，或选取其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_incomplete</source>
+            <extracomment>lacks or repeats tokens</extracomment>
+            <translation>缺少或重复词元</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_file_too_large</source>
+            <extracomment>has more than {most:,} bytes</extracomment>
+            <translation>超过 {most:,} 字节</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>rank_line_invalid</source>
+            <extracomment>has no valid token and rank in line {line}</extracomment>
+            <translation>第 {line} 行没有有效的词元和序号</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>special_token_invalid</source>
+            <extracomment>names an invalid special token ({number})</extracomment>
+            <translation>包含无效的特殊词元 ({number})</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/formats/rank_file.py" />
+            <source>special_token_twice</source>
+            <extracomment>names “{text}”, which is a token already</extracomment>
+            <translation>包含“{text}”，它已经是词元</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/formats/reply_format.py" />
             <source>tool_choice_unsupported</source>
             <extracomment>This model's tool calls can't be constrained. Set tool_choice to auto or none, and don't use strict tools.</extracomment>
@@ -9219,12 +9255,6 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>无法下载 {name}。{reason}</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/models/library/catalog.py" />
-            <source>tokenizer_needs_own_code</source>
-            <extracomment>Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.</extracomment>
-            <translation>其分词器需要自定义的 Python 代码（{file}），Slipstream 绝不会下载或运行该代码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/library.py" />

@@ -77,7 +77,7 @@ ENGLISH = re.compile(
 # what the engine says: how a line of the memory's sum came about, why a pair cannot be run.
 FOREIGN = re.compile(
     r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Write the 7|List the first|What is"
-    r"|.* can't run).*"
+    r"|Qwen3\.8.Flash-Next|.* can't run).*"
 )
 
 

@@ -23,7 +23,7 @@ from mlx_engine.models.downloads.transfer import FileTransfer, RetryPolicy
 from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
 from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors
 from mlx_engine.models.files.hub_cache import HubCache, space_problem
-from mlx_engine.models.files.loadable import TOKENIZER_FILES
+from mlx_engine.models.files.loadable import RANK_FILE, TOKENIZER_FILES, is_known_code, tokenizer_class
 from mlx_engine.models.files.repo import RepoListing, head_of, is_head
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.network import traffic
@@ -98,7 +98,8 @@ def _weight_bytes(listing: RepoListing) -> int:
 def _problem(pair: Pair, target: RepoListing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
     if problem := target_problem(configs[0]) or missing_family(configs[0]):
         return problem
-    if tokenizer.get("auto_map") and not target.find("tokenizer.json"):
+    code = tokenizer.get("auto_map") and not target.find("tokenizer.json")
+    if code and not (target.find(RANK_FILE) and is_known_code(tokenizer_class(tokenizer))):
         template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."
         return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
     if len(configs) == 1:

@@ -40,7 +40,7 @@ def folder_template_problem(folder: Path, config: Mapping[str, Any]) -> EngineTe
     """Return why a target can't chat, or None if it can or is unreadable."""
     try:
         sizes = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
-        settings = _read_object(folder / SETTINGS_FILE) if SETTINGS_FILE in sizes else {}
+        settings = read_object(folder / SETTINGS_FILE) if SETTINGS_FILE in sizes else {}
     except (OSError, UserError, ValueError, RecursionError):
         return None  # loading says what is wrong
     return template_problem(config, sizes, settings)
@@ -57,15 +57,20 @@ def default_template(found: object) -> str:
 def processor_template(folder: Path) -> str:
     """Return the template that a folder has only in the file for its processor, or ""."""
     try:
-        settings = _read_object(folder / SETTINGS_FILE) if (folder / SETTINGS_FILE).is_file() else {}
+        settings = read_object(folder / SETTINGS_FILE) if (folder / SETTINGS_FILE).is_file() else {}
         if (folder / TEMPLATE_FILE).is_file() or default_template(settings.get("chat_template")):
             return ""
-        return default_template(_read_object(folder / _PROCESSOR_FILE).get("chat_template"))
+        return default_template(read_object(folder / _PROCESSOR_FILE).get("chat_template"))
     except (OSError, UserError, ValueError, RecursionError):
         return ""
 
 
-def _read_object(file: Path) -> dict[str, Any]:
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        OSError, UserError, ValueError, RecursionError: the file has none.
+    """
     found = json.loads(read_bounded(file, LARGEST_SETTINGS))
     if not isinstance(found, dict):
         raise ValueError

@@ -1,15 +1,16 @@
 """Checks of a target's and a drafter's folders before anything large is read."""
 
-import json
 from pathlib import Path
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import read_bounded
 from mlx_engine.models.configs.families import why_not_runnable
 from mlx_engine.models.configs.target_config import dflash_problem, pair_problem, target_problem
-from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, read_config, weight_files
+from mlx_engine.models.files.chat_template import SETTINGS_FILE, read_object
+from mlx_engine.models.files.checkpoint import read_config, weight_files
 
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
+RANK_FILE = "tiktoken.model"
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", RANK_FILE, "vocab.json")
+_KNOWN_CODE = "tokenization_kimi.TikTokenTokenizer"  # what it does with the ranks is known
 
 
 def check_loadable(target: Path, drafter: Path | None) -> None:
@@ -43,12 +44,36 @@ def check_loadable(target: Path, drafter: Path | None) -> None:
     weight_files(drafter)
 
 
-def _tokenizer_code(folder: Path) -> str:
-    """Return the Python class in the model's folder that its tokenizer needs, or ""."""
-    if any((folder / name).is_file() for name in TOKENIZER_FILES if name != "tiktoken.model"):
-        return ""
+def has_known_ranks(folder: Path) -> bool:
+    """Return whether a folder's tokenizer is a file of ranks in Kimi's format."""
+    return (folder / RANK_FILE).is_file() and not _has_rules(folder) and is_known_code(_settings_code(folder))
+
+
+def is_known_code(code: str) -> bool:
+    """Return whether Slipstream can do what a tokenizer's Python class does."""
+    return code.rpartition("--")[2] == _KNOWN_CODE  # other repos name the one with the code first
+
+
+def tokenizer_class(settings: dict) -> str:
+    """Return the Python class that tokenizer_config.json names, or ""."""
     try:
-        own = json.loads(read_bounded(folder / "tokenizer_config.json", LARGEST_SETTINGS))["auto_map"]["AutoTokenizer"]
-    except (OSError, UserError, ValueError, KeyError, TypeError, RecursionError):
+        own = settings["auto_map"]["AutoTokenizer"]
+    except (KeyError, TypeError):
         return ""
     return str(own[0] if isinstance(own, list) and own else own)
+
+
+def _tokenizer_code(folder: Path) -> str:
+    """Return the Python class in the model's folder that its tokenizer needs, or ""."""
+    return "" if _has_rules(folder) or has_known_ranks(folder) else _settings_code(folder)
+
+
+def _has_rules(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES if name != RANK_FILE)
+
+
+def _settings_code(folder: Path) -> str:
+    try:
+        return tokenizer_class(read_object(folder / SETTINGS_FILE))
+    except (OSError, UserError, ValueError, RecursionError):
+        return ""

@@ -22,11 +22,6 @@ from mlx_engine.models.files.repo import check_repo
 from mlx_engine.models.library.pair import Pair
 
 BUILT_IN = "built in"  # tag of pairs that need no download
-_NEEDS_CODE = EngineText.of(
-    "tokenizer_needs_own_code",
-    "Its tokenizer requires custom Python code ({file}), which Slipstream never downloads or runs.",
-    file="tokenization_kimi.py",
-)
 _MOST = 1e6  # of a number, such as GB
 _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
@@ -89,7 +84,7 @@ class CatalogEntry:
     def why_not(self) -> EngineText | None:
         """Why the pair can't run; None if it can, as far as is known without the hub."""
         if self.reason:
-            return _NEEDS_CODE if self.reason == str(_NEEDS_CODE) else EngineText(f"catalog_reason_{self.id}", self.reason)
+            return EngineText(f"catalog_reason_{self.id}", self.reason)
         if self.family:
             config = {"model_type": self.family}
             if problem := why_not_runnable(config) or dflash_problem(config):

@@ -335,6 +335,20 @@ class TestCompatibility:
         with pytest.raises(UserError, match="requires custom Python code"):
             fetch(local_hub, cache, Pair("owner/target"))
 
+    def test_kimis_tokenizer_is_downloaded_without_its_code(self, local_hub: LocalHub, cache: HubCache) -> None:
+        code = "tokenization_kimi.TikTokenTokenizer"
+        files = {
+            **target_files(100_000),
+            "tiktoken.model": b"x",
+            "tokenization_kimi.py": b"x",
+            "tokenizer_config.json": config(auto_map={"AutoTokenizer": [code, None]}),
+        }
+        files.pop("tokenizer.json")
+        local_hub.repo("owner/target", files)
+        assert download(local_hub, cache, Pair("owner/target")).run(threading.Event()) is not None
+        asked = {path.rpartition("/")[2] for _, path, _ in local_hub.asked}
+        assert "tiktoken.model" in asked and "tokenization_kimi.py" not in asked
+
     def test_a_compatible_pair_is_downloaded(self, local_hub: LocalHub, cache: HubCache) -> None:
         local_hub.repo("owner/target", target_files(100_000))
         local_hub.repo("owner/drafter", drafter_files(100_000))

@@ -233,8 +233,8 @@ class TestPull:
     def test_a_pair_that_cannot_run_is_refused_without_the_hub(
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        status, printed = models(capsys, command, "kimi-k2.5")
-        assert status == 1 and printed["error"].startswith("Kimi K2.5 can't run. Its tokenizer requires custom Python code")
+        status, printed = models(capsys, command, "qwen3.8-flash-next")
+        assert status == 1 and printed["error"].startswith("Qwen3.8 Flash-Next 125B-A6B can't run. Qwen3.8-Flash-Next ")
         assert pair.asked == []
 
     @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ class TestOtherCommands:
         ]
         assert main(["models", "list"]) == 0
         shown = capsys.readouterr().out
-        assert "owner/drafter  drafter, 0.00 GB, hub cache" in shown and "✗ kimi-k2.5" in shown
+        assert "owner/drafter  drafter, 0.00 GB, hub cache" in shown and "✗ qwen3.8-flash-next" in shown
 
     def test_search(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         coding = {"qwen3-coder-30b-a3b", "qwen3-coder-next", "laguna-xs-2.1", "laguna-s-2.1", "kimi-k2.7-code"}
