@@ -334,7 +334,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
     pair(command("rm", "delete a pair from the hub cache"))
     check = command("check", "verify the checksums of downloaded files")
     pair(check, " (default: everything downloaded)")
-    check.add_argument("--catalog", action="store_true", help="check that every repo in the catalog is on the hub")
+    command("audit", "compare the catalog with the hub: repos, revisions, sizes, and whether they can be used")
     move = command("move", "move the model folder, for example to another disk; run again to resume")
     move.add_argument("folder", type=values.path, metavar="FOLDER", help="new location; set HF_HUB_CACHE to it for other programs")
     login = command("login", "save a hub access token in the keychain, for gated and private repos")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli.console import ProgressLine, note, print_json, say
+from mlx_engine.cli.model_audit import audit
 from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import home_path, not_regular_file
@@ -19,7 +20,7 @@ from mlx_engine.drafters.registry import looks_like_drafter, parse
 from mlx_engine.hardware import machine
 from mlx_engine.models.downloads.download import Inspection, inspect_pair
 from mlx_engine.models.downloads.download_queue import QueueFile
-from mlx_engine.models.downloads.hub import Hub, NoAnswer, delete_token, store_token
+from mlx_engine.models.downloads.hub import Hub, delete_token, store_token
 from mlx_engine.models.downloads.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files.chat_template import folder_template_problem
@@ -258,12 +259,10 @@ def _rm(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Check downloaded repos or the catalog, and return the exit code."""
-    known, cache = load_catalog(), HubCache()
-    if args.catalog:
-        return _check_catalog(args, known)
+    """Check downloaded repos, and return the exit code."""
+    cache = HubCache()
     if args.id or args.target:
-        pair = known.find(args.id).pair(args.bits) if args.id else Pair(args.target, args.drafter)
+        pair = load_catalog().find(args.id).pair(args.bits) if args.id else Pair(args.target, args.drafter)
         repos = list(pair.repos)
     else:
         repos = sorted({one.repo for one in local_models(cache) if one.place == "hub cache"})
@@ -331,41 +330,6 @@ def _has_digest(blob: Path) -> bool:
         while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest() == blob.name
-
-
-def _check_catalog(args: argparse.Namespace, known: Catalog) -> int:
-    hub = Hub()
-    named = [(entry.id, repo) for entry in known.entries for repo in entry.repos]
-    line, why_not = ProgressLine(args.json), dict[str, str]()
-    for repo in dict.fromkeys(repo for _, repo in named):
-        line.show(f"Asking {hub.endpoint} about {repo}…")
-        why_not[repo] = _why_missing(hub, repo)
-    line.end()
-    missing = [{"id": id, "repo": repo, "why": why_not[repo]} for id, repo in named if why_not[repo]]
-    if args.json:
-        print_json({"asked": len(why_not), "missing": missing, "complaints": list(map(str, known.problems))})
-    else:
-        for one in missing:
-            say(f"✗ {one['id']}: {one['repo']}: {one['why']}")
-        for problem in known.problems:
-            say(str(problem))
-        say(f"{sum(not why for why in why_not.values())} of {len(why_not)} repos are on the hub.")
-    return 1 if missing or known.problems else 0
-
-
-def _why_missing(hub: Hub, repo: str) -> str:
-    """Return why the hub refuses a repo, or "" if the repo exists.
-
-    Raises:
-        NoAnswer: the hub can't be used at all.
-    """
-    try:
-        hub.listing(repo)
-    except NoAnswer:
-        raise
-    except UserError as error:
-        return str(error)
-    return ""
 
 
 def _login(args: argparse.Namespace) -> int:
@@ -439,6 +403,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "pull": _pull,
     "rm": _rm,
     "check": _check,
+    "audit": lambda args: audit(args, load_catalog()),
     "move": _move,
     "login": _login,
 }

@@ -23,7 +23,6 @@ from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.transfer import RetryPolicy
 from mlx_engine.models.files.hub_cache import HubCache
-from mlx_engine.models.files.repo import whole_model
 from mlx_engine.models.library.catalog import custom_catalog_file, load_catalog
 from mlx_engine.models.library.library import base_name, local_models, repo_of
 from mlx_engine.models.library.pair import Pair, demo_pair
@@ -316,36 +315,6 @@ class TestOtherCommands:
             ["model-00002-of-00002.safetensors is damaged. Remove the pair and download it again."],
             [],
         ]
-
-    def test_check_lists_catalog_repos_that_do_not_exist(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-        pair.repo("z-lab/Qwen3-4B-DFlash-b16", drafter_files(1000))
-        status, printed = models(capsys, "check", "--catalog")
-        missing = {one["repo"] for one in printed["missing"]}
-        assert status == 1 and printed["asked"] > 40 and len(missing) == printed["asked"] - 1
-        assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
-
-    @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "Can't reach")])
-    def test_check_of_the_catalog_without_a_hub_is_one_error(
-        self, endpoint: str | None, words: str, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Not one error per repo."""
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", endpoint is None)
-        monkeypatch.setattr(constants, "ENDPOINT", endpoint or pair.url)
-        status, printed = models(capsys, "check", "--catalog")
-        assert status == 1 and words in printed["error"] and set(printed) == {"error"} and pair.asked == []
-
-    def test_check_accepts_a_complete_catalog(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-        for entry in load_catalog().entries:
-            for target in entry.targets:
-                pair.repo(target.repo, target_files(1000))
-            for drafter in entry.drafters:
-                pair.repo(whole_model(drafter.repo), drafter_files(1000))
-        status, printed = models(capsys, "check", "--catalog")
-        assert (status, printed["missing"]) == (0, [])
-        gone = load_catalog().find("qwen3-8b").targets[0].repo
-        pair.repos[gone].private = True
-        status, printed = models(capsys, "check", "--catalog")
-        assert status == 1 and [(one["id"], one["repo"]) for one in printed["missing"]] == [("qwen3-8b", gone)]
 
     def test_searching_an_unreachable_hub_fails_quickly(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
