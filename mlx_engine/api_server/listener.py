@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mlx_engine.api_server.app import Api
 from mlx_engine.api_server.guard import MAX_HEADER_BYTES
 from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import why_failed
 from mlx_engine.network.offline import OfflineRefusal
 from mlx_engine.network.traffic import AcceptedConnection, check_lookup
 
@@ -143,10 +144,8 @@ class Listener:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise UserError("port_in_use", "Port {port} is in use. Choose another port.", port=str(port)) from None
-            reason = error.strerror or type(error).__name__
-            raise UserError(
-                "cannot_listen", "Can't listen on “{host}”: {reason}. Choose another address.", host=host, reason=reason
-            ) from None
+            template = "Can't listen on “{host}”: {reason}. Choose another address."
+            raise UserError("cannot_listen", template, host=host, reason=why_failed(error)) from None
         self._socket.listen(_WAITING)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"

@@ -11,7 +11,7 @@ from typing import Literal
 import filelock
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import replace_file
+from mlx_engine.contract.files import replace_file, why_failed
 from mlx_engine.mcp.tool import Tool
 
 log = logging.getLogger(__name__)
@@ -105,8 +105,7 @@ class Approvals:
                 replace_file(self._file, json.dumps({"version": _VERSION, "always": saved}, indent=1))
         except (OSError, filelock.Timeout) as error:
             template = "Can't save the list of allowed tools ({reason}). Check the permissions of “{file}”, then try again."
-            reason = getattr(error, "strerror", None) or type(error).__name__
-            raise UserError("approvals_not_saved", template, reason=reason, file=str(self._file)) from None
+            raise UserError("approvals_not_saved", template, reason=why_failed(error), file=str(self._file)) from None
 
 
 def _parsed(file: Path) -> _Entries:

@@ -30,6 +30,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.files import why_failed
 from mlx_engine.hardware.background import in_background
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.processes import kill_all, started_by
@@ -215,9 +216,7 @@ async def _started(config: ServerConfig) -> Process:
         )
     except OSError as error:
         template = "Can't start “{program}” ({reason})."
-        raise UserError(
-            "tool_command_failed", template, program=config.command, reason=error.strerror or type(error).__name__
-        ) from None
+        raise UserError("tool_command_failed", template, program=config.command, reason=why_failed(error)) from None
 
 
 async def search_path(config: ServerConfig) -> str:
