@@ -112,8 +112,10 @@ class HubSearch(QObject):
         repos = sorted(repos, key=lambda repo: repo.name.lower() != self.words.lower())
         found = [Candidate.of_repo(repo.name, repo.downloads) for repo in repos]
         self._rows.show_found([self._checked.get(one.id, one) for one in found])
+        if found and repos[0].name.lower() == self.words.lower():
+            self._rows.show_in_catalog(found[0])
         for one in found:
-            if one.id not in self._checked:
+            if one.id not in self._checked and self._rows.in_catalog(one) is None:
                 check = partial(self._check, number, one)
                 self._background.run(check, partial(self._put_check, self._checked), partial(self._fail, number))
         self.changed.emit()

@@ -36,10 +36,22 @@ class PairRows(QObject):
     def matching(self) -> list[Candidate]:
         """The endpoints and pairs that match the filter and the search.
 
-        The hub has chosen its rows.
+        The hub has chosen its rows. Those of the catalog are in place of their targets.
         """
-        listed = [one for one in self.listed if not one.from_hub]
-        return list(self.found) if self.filter == "hub" else matching(listed, self.filter, self.search)
+        if self.filter != "hub":
+            return matching([one for one in self.listed if not one.from_hub], self.filter, self.search)
+        catalog = self._catalog
+        return list({row.id: row for one in self.found for row in [catalog.get(_target(one.shown), one)]}.values())
+
+    def in_catalog(self, found: Candidate) -> Candidate | None:
+        """Return the catalog's row with the target of a row of the hub, or None."""
+        return self._catalog.get(_target(found.shown))
+
+    @property
+    def _catalog(self) -> dict[str, Candidate]:
+        """The catalog's rows by their targets."""
+        entries = [one for one in self.pairs if one.entry is not None]
+        return {_target(variant): one for one in reversed(entries) for variant in one.variants if variant.pair is not None}
 
     @property
     def current(self) -> Candidate | None:
@@ -51,6 +63,7 @@ class PairRows(QObject):
         self.pairs = tuple(one.keeping(before[one.id]) if one.id in before else one for one in pairs)
         if not before:
             self.show_loaded(loaded)
+        self._select_listed()
         if any(one.id == self._select_next for one in self.pairs):
             self.selected, self._select_next = self._select_next, ""
         if self.current is None:
@@ -112,16 +125,37 @@ class PairRows(QObject):
     def show_found(self, found: Sequence[Candidate]) -> None:
         """List what was found on the hub, and select the first if none is selected."""
         self.found = tuple(found)
-        if self.filter == "hub" and self.found and self.current not in self.found:
-            self.selected = self.found[0].id
+        rows = self.matching
+        if self.filter == "hub" and rows and not any(one.id == self.selected for one in rows):
+            self.selected = rows[0].id
             self.picked.emit()
         self.changed.emit()
+
+    def show_in_catalog(self, found: Candidate) -> None:
+        """Select the catalog's row for a row of the hub, if there is one, and show its variant."""
+        if (listed := self.in_catalog(found)) is not None:
+            self.select(listed.id)
+            self.show_variant(list(map(_target, listed.variants)).index(_target(found.shown)))
+
+    def forget_answers(self) -> None:
+        """Forget what the hub said about pairs that aren't on disk."""
+
+        def forgotten(variant: Variant) -> Variant:
+            return variant if variant.folders else replace(variant, checked=False, problem=None)
+
+        self.pairs = tuple(replace(one, variants=tuple(map(forgotten, one.variants))) for one in self.pairs)
+        self.picked.emit()
 
     def replace_found(self, changed: Candidate) -> None:
         """Update a row of the hub, and have it checked further if it is selected."""
         self._replace(changed)
         if changed.id == self.selected:
             self.picked.emit()
+
+    def _select_listed(self) -> None:
+        """Select the catalog's row if a row of the hub turns out to be in it."""
+        if (one := self.current) is not None and one.from_hub and (listed := self.in_catalog(one)) is not None:
+            self.selected = listed.id
 
     def _show_next_target(self) -> None:
         targets = [variant.pair and variant.pair.target for variant in self.current.variants] if self.current else []
@@ -134,3 +168,8 @@ class PairRows(QObject):
             tuple(changed if one.id == changed.id else one for one in rows) for rows in (self.pairs, self.found)
         )
         self.changed.emit()
+
+
+def _target(variant: Variant) -> str:
+    """Return a target's repo in lower case, or an empty string if it isn't on the hub."""
+    return variant.pair.target.lower() if variant.pair is not None else ""

@@ -70,12 +70,14 @@ class Picker(QObject):
         self.hub_search = HubSearch(self.rows, self)
         self.hub_search.changed.connect(self.changed)
         self.storage.hub_changed.connect(self.hub_search.forget)
+        self.storage.hub_changed.connect(self._forget_answers)
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
         self._measured_now = False  # in this run, even if the result couldn't be saved
         self.loading = False
         self._surveying, self._survey_again = False, False
         self.checking: set[Pair] = set()
+        self._hub_changes = 0  # of its address or token
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self.check_hub)
         self.rows.picked.connect(self._check_timer.start)
@@ -191,10 +193,21 @@ class Picker(QObject):
                 return replace(shown, problem=error.text)
 
         self.checking.add(pair)
-        self.background.run(work, partial(self._checked, pair))
+        self.background.run(work, partial(self._checked, self._hub_changes, pair))
         self.changed.emit()
 
-    def _checked(self, pair: Pair, answer: Variant) -> None:
+    @Slot()
+    def _forget_answers(self) -> None:
+        """Ask about pairs again after a change of the hub's address or token."""
+        self._hub_changes += 1
+        self.checking.clear()
+        self.rows.forget_answers()
+        self.refresh()
+
+    def _checked(self, asked_after: int, pair: Pair, answer: Variant) -> None:
+        """Show an answer, unless the hub has changed since the question."""
+        if asked_after != self._hub_changes:
+            return
         self.checking.discard(pair)
         self.rows.update(pair, lambda variant: answer if variant.folders is None else variant)
         if answer.checked:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from typing import Any
 
 import httpx2
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 from app.session import model_storage
 from app.session.hub_search import MOST, search_words
-from app.session.model_list import Candidate
+from app.session.model_list import Candidate, Variant
 from app.views.models.picker_dialog import PickerDialog
+from mlx_engine.models.library.catalog import CatalogEntry, custom_catalog_file
 from mlx_engine.models.library.pair import Pair, custom_pairs
 from tests.app.conftest import Running, Start
-from tests.app.views.models.picker_page import card, opened, state
+from tests.app.views.models.picker_page import PAIR, card, opened, state
 from tests.hub.local_hub import LocalHub, answer
 from tests.hub.repos import TARGET, config, drafter_files, target_files
 
@@ -232,6 +234,81 @@ def test_another_hub_or_token_is_asked_again(begin: Start, hub: LocalHub, monkey
     else:
         storage.log_out(str, str)
     app.until(lambda: bool(rows(app)) and rows(app)["maker/zoo"].shown.checked)
+
+
+def test_a_found_model_of_the_catalog_is_the_catalogs_pair(begin: Start, hub: LocalHub) -> None:
+    """It was another row, which became a custom pair."""
+    hub.repo("maker/target-2", target_files(10_000))
+    app = begin()
+    searching(app, "target")
+    picker = app.services.picker
+    app.until(lambda: {one.id for one in picker.rows.matching} == {"zebra-1b", "hub:maker/target-2"})
+    picker.rows.select("zebra-1b")
+    app.until(lambda: picker.can_download)
+    assert card(app).title.text() == "Zebra 1B" and card(app).main.text().startswith("Download ")
+    card(app).main.click()
+    app.until(lambda: state(app) == "ready")
+    assert not custom_pairs() and picker.rows.filter == "hub"
+
+
+def test_an_entered_repo_of_the_catalog_is_selected_with_its_quantization(begin: Start, hub: LocalHub) -> None:
+    hub.repo("owner/target-4bit", target_files(10_000))
+    entry = json.loads(custom_catalog_file().read_text())[0]
+    entry["targets"].append({"repo": "owner/target-4bit", "bits": 4})
+    custom_catalog_file().write_text(json.dumps([entry]))
+    app = begin()
+    searching(app, "Owner/Target-4bit")
+    rows = app.services.picker.rows
+    app.until(lambda: [one.id for one in rows.matching] == ["zebra-1b"])
+    assert rows.current is not None and rows.current.shown.pair == Pair("owner/target-4bit", "owner/drafter")
+
+
+def test_a_row_of_the_hub_is_replaced_once_the_catalog_is_known(begin: Start) -> None:
+    rows = begin().services.picker.rows
+    entry = CatalogEntry("zebra-1b", "Zebra", (), (), None, None, None, (), "", "")
+    rows.narrow("target", "hub")
+    rows.put((), None, lambda one: False)
+    rows.show_found([Candidate.of_repo("Owner/Target", 5)])
+    assert [one.id for one in rows.matching] == ["hub:Owner/Target"] == [rows.selected]
+    rows.put((Candidate("zebra-1b", "Zebra", (Variant(pair=PAIR),), entry=entry),), None, lambda one: False)
+    assert [one.id for one in rows.matching] == ["zebra-1b"] == [rows.selected]
+
+
+def test_answers_about_listed_pairs_end_with_the_mirror(begin: Start, hub: LocalHub) -> None:
+    """The size and the license of the earlier hub stayed until the next launch."""
+    app = begin()
+    opened(app)
+    picker = app.services.picker
+    picker.rows.select("zebra-1b")
+    app.until(lambda: license_of(app) == "apache-2.0")
+    hub.repo("owner/target", target_files(20_000), tags=("license:mit",))
+    picker.storage.set_mirror("https://mirror.example", str)  # HF_ENDPOINT takes precedence
+    app.until(lambda: license_of(app) == "mit")
+
+
+def test_an_answer_of_the_earlier_mirror_is_dropped(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    opened(app)
+    picker, works = app.services.picker, list[tuple[Any, Any]]()
+    monkeypatch.setattr(picker.background, "run", lambda work, then=None, *rest, **options: works.append((work, then)))
+    picker.rows.select("zebra-1b")
+    picker.check_hub()
+    check, show = works[-1]
+    late = check()
+    hub.repo("owner/target", target_files(20_000), tags=("license:mit",))
+    picker.storage.hub_changed.emit()
+    show(late)
+    assert license_of(app) == ""
+    picker.check_hub()
+    check, show = works[-1]
+    show(check())
+    assert license_of(app) == "mit"
+
+
+def license_of(app: Running) -> str:
+    """Return the license of the selected pair, if the hub was asked."""
+    current = app.services.picker.rows.current
+    return current.shown.license if current is not None and current.shown.checked else ""
 
 
 def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) -> None:
