@@ -30,6 +30,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QIcon,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPalette,
@@ -101,12 +102,31 @@ ICONS = {
 
 
 class Label(QLabel):
-    """A label with plain text, used for all labels of the app."""
+    """A label with plain text, used for all labels of the app.
+
+    A click on the label of a switch or check box toggles it.
+    """
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(text)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        if self._toggled is not None:
+            event.accept()  # to get the release
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        is_click = event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint())
+        if is_click and (toggled := self._toggled) is not None:
+            toggled.click()
+
+    @property
+    def _toggled(self) -> QAbstractButton | None:
+        buddy = self.buddy()
+        return buddy if isinstance(buddy, QAbstractButton) and buddy.isCheckable() else None
 
 
 class ElidedLabel(Label):

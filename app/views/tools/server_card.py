@@ -55,9 +55,11 @@ class ServerCard(QFrame):
         self.again = add(tr("Try Again"), lambda: box.start([config.name]))
         self.edit = add(tr("Edit…"), self.edit_requested.emit)
         self.remove = add(tr("Remove…"), self._remove)
+        title = styled_label(theme, name, bold=True, elided=True)
+        title.setBuddy(self.switch)
         self._lists = QWidget()
         self._column = column(
-            row((styled_label(theme, name, bold=True, elided=True), 1), self.switch),
+            row((title, 1), self.switch),
             self.target,
             self.state,
             self.log,

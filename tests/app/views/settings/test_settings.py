@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QAbstractAnimation, QSettings, Qt
+from PySide6.QtCore import QAbstractAnimation, QPoint, QSettings, Qt
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -158,6 +158,28 @@ def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettin
             field.setValue(0)
         assert setting.read(preferences) != before and field.accessibleName() == setting.label()
     dialog.deleteLater()
+
+
+def test_a_click_on_a_label_toggles_its_switch(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
+    preferences = Preferences(theme, settings)
+    dialog = SettingsDialog(theme, preferences, {})
+    qtbot.addWidget(dialog)
+    dialog.show()
+    labels, left = {label.buddy(): label for label in dialog.findChildren(QLabel)}, Qt.MouseButton.LeftButton
+    shown = [(setting, dialog.fields[setting.key]) for setting in SETTINGS if setting.pane]
+    for setting, switch in [one for one in shown if isinstance(one[1], Switch)]:
+        assert setting.pane
+        dialog.show_pane(setting.pane)
+        before, label = setting.read(preferences), labels[switch]
+        qtbot.mousePress(label, left)
+        qtbot.mouseRelease(label, left, pos=QPoint(-1, -1))
+        qtbot.mouseClick(label, Qt.MouseButton.RightButton)
+        assert setting.read(preferences) == before
+        qtbot.mouseClick(label, left)
+        assert setting.read(preferences) != before
+        switch.setEnabled(False)
+        qtbot.mouseClick(label, left)
+        assert setting.read(preferences) != before
 
 
 def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
