@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Signal
 from app.session.background_work import Background
 from app.text.language import tr
 from mlx_engine.network import connection_log
-from mlx_engine.network.connection_log import ConnectionRecord, Feature, Outcome
+from mlx_engine.network.connection_log import ConnectionRecord, Feature, LogReader, Outcome
 
 
 def feature_names() -> dict[Feature, str]:
@@ -49,7 +49,7 @@ class ConnectionHistory(QObject):
         self.loaded = False
         self._feature: Feature | None = None
         self._host = ""
-        self._stamp: object = None
+        self._reader = LogReader()
         self._reading = self._outdated = False
         self._background = Background(self, threads=1)
 
@@ -58,13 +58,8 @@ class ConnectionHistory(QObject):
         self._outdated = self._reading
         if self._reading:
             return
-        self._reading, known = True, self._stamp
-
-        def work() -> tuple[object, list[ConnectionRecord] | None]:
-            stamp = connection_log.stamp()
-            return stamp, None if stamp == known else connection_log.read()
-
-        self._background.run(work, self._use, self._fail)
+        self._reading = True
+        self._background.run(self._reader.read, self._use, self._fail)
 
     def filter(self, feature: Feature | None, host: str) -> None:
         """Show only the connections of a feature, and with a text in their host."""
@@ -77,12 +72,12 @@ class ConnectionHistory(QObject):
 
     def close(self) -> None:
         self._background.close()
+        self._reader.close()
 
-    def _use(self, found: tuple[object, list[ConnectionRecord] | None]) -> None:
-        stamp, records = found
+    def _use(self, records: list[ConnectionRecord] | None) -> None:
         self._reading = False
         if records is not None:
-            self._stamp, self.records, self.loaded = stamp, records, True
+            self.records, self.loaded = records, True
             self._show()
         if self._outdated:
             self.refresh()

@@ -12,12 +12,12 @@ import os
 import stat
 import threading
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from mlx_engine.contract.files import cannot_delete, data_folder, read_bounded
+from mlx_engine.contract.files import cannot_delete, data_folder, open_regular
 
 log = logging.getLogger(__name__)
 
@@ -74,15 +74,81 @@ def append(record: ConnectionRecord) -> None:
 
 def read() -> list[ConnectionRecord]:
     """Return the connections that are on file, the newest first."""
-    found: dict[str, ConnectionRecord] = {}
-    for path in (_older(), _file()):
-        data = b""
-        with suppress(OSError, ValueError):
-            data = read_bounded(path, 2 * _FULL)
-        for line in data.split(b"\n"):
-            if (record := _parsed(line)) is not None:
-                found[record.id] = record
-    return sorted(found.values(), key=lambda record: record.opened, reverse=True)
+    with closing(LogReader()) as reader:
+        return reader.read() or []
+
+
+class LogReader:
+    """Reads the record again and again, each time only what is new."""
+
+    def __init__(self) -> None:
+        self._files: list[_OpenFile] = []  # the older one first
+        self._sizes: list[tuple[int, int]] | None = None  # by inode, when they were read
+
+    def read(self) -> list[ConnectionRecord] | None:
+        """Return the connections that are on file, the newest first, or None if nothing has changed.
+
+        Raises:
+            UserError: a file isn't a regular file.
+        """
+        known, newest_first = self._files, [self._opened(path) for path in (_file(), _older())]
+        self._files = [file for file in reversed(newest_first) if file is not None]
+        for file in known:
+            if file not in self._files:
+                file.close()
+        sizes = [file.size for file in self._files]
+        if sizes == self._sizes:
+            return None
+        self._sizes = sizes
+        found: dict[str, ConnectionRecord] = {}
+        for file in self._files:
+            found |= file.read()
+        return sorted(found.values(), key=lambda record: record.opened, reverse=True)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def _opened(self, path: Path) -> "_OpenFile | None":
+        """Return a file, the same one as before if it still is, or None if it can't be read."""
+        with suppress(OSError):
+            status = os.stat(path)
+            return next((file for file in self._files if file.is_same(status)), None) or _OpenFile(path)
+        return None
+
+
+class _OpenFile:
+    """One of the two files. While it is open, no other one can have its inode."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = open_regular(path)
+        self._start = 0  # of the last line, which may not be complete
+        self._found: dict[str, ConnectionRecord] = {}  # in the lines before
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def is_same(self, status: os.stat_result) -> bool:
+        """Return whether a path leads here, and nothing was cut off."""
+        return os.path.samestat(os.fstat(self._stream.fileno()), status) and status.st_size >= self._start
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The inode and the number of bytes."""
+        status = os.fstat(self._stream.fileno())
+        return status.st_ino, status.st_size
+
+    def read(self) -> dict[str, ConnectionRecord]:
+        """Return the last record of each connection. A file that is far too large has none."""
+        _, size = self.size
+        if size > 2 * _FULL:
+            return {}
+        *lines, last = os.pread(self._stream.fileno(), size - self._start, self._start).split(b"\n")
+        for record in filter(None, map(_parsed, lines)):
+            self._found[record.id] = record
+        self._start = size - len(last)
+        record = _parsed(last)
+        return self._found if record is None else self._found | {record.id: record}
 
 
 def is_open(record: ConnectionRecord) -> bool:
@@ -107,19 +173,6 @@ def clear() -> None:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise cannot_delete(path, error) from None
-
-
-def stamp() -> object:
-    """Return a value that differs after the record has changed."""
-    return tuple(_stat_of(path) for path in (_older(), _file()))
-
-
-def _stat_of(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_ino, found.st_size
 
 
 def _file() -> Path:

@@ -1,10 +1,14 @@
 """The record of connections: appending, reading, its limit, and damage."""
 
+import json
+import os
 import stat
 import subprocess
 import sys
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,9 +107,62 @@ def test_clearing_deletes_both_files(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(20):
         connection_log.append(record(str(number)))
     assert len(list(data_folder().glob("connections*"))) == 2
-    before = connection_log.stamp()
     connection_log.clear()
-    assert connection_log.read() == [] and not list(data_folder().glob("connections*")) and connection_log.stamp() != before
+    assert connection_log.read() == [] and not list(data_folder().glob("connections*"))
+
+
+LINES = st.one_of(
+    RECORDS.map(lambda one: json.dumps(asdict(one)).encode()),
+    st.just(b"{}"),
+    st.binary(max_size=20).filter(lambda line: b"\n" not in line),
+)
+STEPS = st.one_of(
+    st.tuples(st.just("append"), RECORDS),
+    st.tuples(st.sampled_from(["line", "rest of a line", "late line"]), LINES),
+    st.tuples(st.sampled_from(["turn over", "clear", "delete", "cut off", "read", "read", "read"]), st.none()),
+)
+
+
+@given(st.lists(STEPS, max_size=30))
+def test_reading_what_is_new_finds_what_reading_all_does(steps: list[tuple[str, Any]]) -> None:
+    """Also if lines are damaged, incomplete, or come late, and the files change places, are cleared, or are cut off."""
+    connection_log.clear()
+    older = file().with_name("connections-older.jsonl")
+    shown: list[ConnectionRecord] = []
+    with closing(connection_log.LogReader()) as reader:
+        for kind, given in [*steps, ("read", None)]:
+            match kind:
+                case "append":
+                    connection_log.append(given)
+                case "line" | "rest of a line" | "late line":
+                    with (older if kind == "late line" else file()).open("ab") as stream:
+                        stream.write((b"" if kind == "rest of a line" else b"\n") + given)
+                case "turn over" if file().exists():
+                    file().replace(older)
+                case "clear":
+                    connection_log.clear()
+                case "delete":
+                    file().unlink(missing_ok=True)
+                case "cut off" if file().exists():
+                    os.truncate(file(), file().stat().st_size // 2)
+            if kind in ("read", "cut off"):
+                found, whole = reader.read(), connection_log.read()
+                shown = shown if found is None else found
+                assert shown == whole
+                assert reader.read() is None
+
+
+def test_only_what_is_new_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(connection_log.LogReader()) as reader:
+        for number in range(100):
+            connection_log.append(record(str(number), number))
+        reader.read()
+        parsed, parse = list[bytes](), json.loads
+        monkeypatch.setattr(connection_log.json, "loads", lambda line: parsed.append(line) or parse(line))
+        connection_log.append(record("new", 1000))
+        found = reader.read()
+    assert found is not None and len(found) == 101 and found[0].id == "new"
+    assert len(parsed) == 2, "the last line, which may have been incomplete, and the new one"
 
 
 def test_several_processes_append_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
