@@ -116,6 +116,7 @@ class Traffic:
     """
 
     ended = True  # until the record begins
+    _at_work = 0  # reads, writes, and the like that have begun and not ended
 
     def __init__(
         self,
@@ -155,17 +156,34 @@ class Traffic:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Report an end by Offline as such, whatever it looks like."""
+        """Watch what may transfer bytes, and report an end by Offline as such, whatever it looks like."""
+        self._at_work += 1
+        _watcher.wake()
         try:
             yield
         except Exception:
             if not self.cut:
                 raise
+        finally:
+            self._at_work -= 1
         if self.cut:
             raise offline.refusal(self._record.host)
 
     def add(self, sent: int = 0, received: int = 0) -> None:
         self._sent, self._received = self._sent + sent, self._received + received
+        _watcher.wake()
+
+    @property
+    def needs_watching(self) -> bool:
+        """Whether another process may have to end it, or its bytes aren't recorded yet.
+
+        An idle connection looks at Offline itself before it is used again.
+        """
+        return not self.ended and (bool(self._at_work and self._is_outside) or self._is_unsaved)
+
+    @property
+    def _is_unsaved(self) -> bool:
+        return (self._sent, self._received) != (self._record.sent, self._record.received)
 
     def end(self, outcome: Outcome = "closed") -> None:
         """Record the end, unless it is recorded."""
@@ -188,8 +206,7 @@ class Traffic:
     def save(self, after_s: float = 0.0) -> None:
         """Record new bytes, if the last time is long ago."""
         with self._lock:
-            known = (self._record.sent, self._record.received)
-            if not self.ended and (self._sent, self._received) != known and time.monotonic() - self._saved >= after_s:
+            if not self.ended and self._is_unsaved and time.monotonic() - self._saved >= after_s:
                 self._save("open")
 
     def _save(self, outcome: Outcome) -> None:
@@ -203,6 +220,7 @@ class AcceptedConnection(Traffic):
 
     def __init__(self, transport: Any, feature: Feature) -> None:
         self._transport, self._loop = transport, asyncio.get_running_loop()
+        self._at_work = 1  # the other side can send something at any time
         host, port, *_ = transport.get_extra_info("peername") or ("", 0)  # it has gone already
         super().__init__(host, port, feature)
 
@@ -218,12 +236,17 @@ class AcceptedConnection(Traffic):
 
 
 class _Watcher:
-    """A thread that looks after open connections, while there are any."""
+    """A thread that looks after open connections. It sleeps while none needs it.
+
+    Attributes:
+        sleeps: whether none needs it, or that is being found out.
+    """
 
     def __init__(self) -> None:
         self._lock, self._wake = threading.Lock(), threading.Event()
         self._open: WeakSet[Traffic] = WeakSet()
         self._runs = False
+        self.sleeps = threading.Event()
         offline.on_change(self._wake.set)
 
     def add(self, traffic: Traffic) -> None:
@@ -232,14 +255,25 @@ class _Watcher:
             if not self._runs:
                 self._runs = True
                 threading.Thread(target=self._run, name="traffic", daemon=True).start()
+        self.wake()
+
+    def wake(self) -> None:
+        """Look after a connection that has just been used."""
+        if self.sleeps.is_set():
+            self._wake.set()
 
     def list_open(self) -> list[Traffic]:
         with self._lock:
             return [traffic for traffic in self._open if not traffic.ended]
 
     def _run(self) -> None:
-        while self._goes_on():
-            self._wake.wait(_POLL_S)
+        while True:
+            self.sleeps.set()  # first, so that a connection that is used from now on wakes this thread
+            if any(traffic.needs_watching for traffic in self.list_open()):
+                self.sleeps.clear()
+                self._wake.wait(_POLL_S)
+            else:
+                self._wake.wait()
             self._wake.clear()
             self._look(offline.is_offline())
 
@@ -251,12 +285,6 @@ class _Watcher:
                 traffic.save(_SAVE_S)
             except Exception:  # of `when_refused`: the others must still be ended
                 log.exception("A connection wasn't looked after.")
-
-    def _goes_on(self) -> bool:
-        """Return whether a connection is open."""
-        with self._lock:
-            self._runs = any(not traffic.ended for traffic in self._open)
-            return self._runs
 
 
 _watcher = _Watcher()

@@ -243,6 +243,47 @@ def test_an_idle_connection_carries_nothing_after_offline_is_on(server: Counting
     assert [received for received, _ in server.bytes] == [before]
 
 
+class Waits(threading.Event):
+    """An event that tells when a thread waits for it without a limit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unlimited = threading.Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout is None:
+            self.unlimited.set()
+        return super().wait(timeout)
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_an_idle_connection_keeps_no_thread_awake_and_a_transfer_does(
+    server: CountingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looked for Offline twice a second while a connection was kept for later."""
+    monkeypatch.setattr(traffic, "_POLL_S", 0.01)
+    monkeypatch.setattr(traffic, "_SAVE_S", 0.0)
+    monkeypatch.setattr(traffic, "_watcher", watcher := traffic._Watcher())
+    watcher._wake = waits = Waits()
+
+    def turn_on() -> None:  # as another process does
+        server.waiting.acquire()
+        write_json(data_folder() / "offline.json", {"offline": True})
+
+    with traffic.client("download", trust_env=False, timeout=600) as client:
+        client.get(server.url("/1"))
+        assert waits.unlimited.wait(60)
+        assert only().outcome == "open" and only().received > 0
+        server.waiting.acquire()  # of this response
+        switch = threading.Thread(target=turn_on)
+        switch.start()
+        with pytest.raises(OfflineRefusal):
+            client.get(server.url("/100000/wait"))
+        switch.join()
+    assert only().outcome == "cut" and only().received > 50_000
+    offline.set_offline(False)
+
+
 def test_a_failed_handshake_is_a_failed_connection(server: CountingServer) -> None:
     with traffic.client("hub", trust_env=False, timeout=1) as client, pytest.raises(httpx2.TransportError):
         client.get(server.url("/1").replace("http:", "https:"))  # the server waits for a request in plain text
