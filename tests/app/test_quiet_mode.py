@@ -126,6 +126,32 @@ def test_the_menu_and_the_battery_turn_quiet_mode_on_and_off(start: Start, monke
     assert not action.isChecked()
 
 
+def test_a_note_below_the_composer_turns_quiet_mode_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.session.conditions_watch.INTERVAL_MS", 5)
+    app = start(Resting())
+    note, preferences = app.window.foot.quiet, app.services.preferences
+    assert not note.isVisible()
+    app.run("quiet_mode")
+    assert note.isVisible() and note.label.text() == "Quiet mode: replies take about twice as long"
+    note.button.click()
+    assert not note.isVisible() and not preferences.quiet_mode
+    monkeypatch.setattr(sensors, "read", lambda: BATTERY)
+    preferences.quiet_on_battery = True
+    app.until(note.isVisible)
+    assert "on battery" in note.label.text()
+    note.button.click()
+    assert not note.isVisible() and not app.services.quiet_mode.on and not preferences.quiet_on_battery
+
+
+def test_replies_of_a_server_are_not_called_slower(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start(Resting())
+    app.run("quiet_mode")
+    monkeypatch.setattr(type(app.loader), "sent_to", "server.example")
+    app.loader.loaded.emit()
+    assert app.services.quiet_mode.on and not app.window.foot.quiet.isVisible()
+    app.services.preferences.quiet_mode = False
+
+
 def test_quiet_mode_continues_after_a_restart(begin: Begin, tmp_path: Path) -> None:
     app = begin(Resting())
     app.services.preferences.quiet_mode = True

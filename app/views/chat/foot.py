@@ -18,6 +18,7 @@ from app.views.chat.composer import Composer
 from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
 from app.views.chat.notice_bar import NoticeBar
+from app.views.chat.quiet_note import QuietNote
 from app.views.chat.thinking_button import ThinkingButton
 from app.views.chat.unread_bar import UnreadBar
 from app.views.tools.tool_chips import ToolChips
@@ -56,7 +57,8 @@ class Foot(QWidget):
         services.message.changed.connect(self._show_wait)
         self.legend = SourceLegend(theme)
         self.goes_to = small_label(theme, look="faint", elided=True)
-        self.notes = row((self.legend, 1), (self.goes_to, 1), spacing=0, margins=(0, 0, 0, 0))
+        self.quiet = QuietNote(theme, services.quiet_mode, loader)
+        self.notes = row((self.legend, 1), (self.goes_to, 1), (self.quiet, 1), spacing=0, margins=(0, 0, 0, 0))
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN)
