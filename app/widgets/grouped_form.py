@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QComboBox, QFrame, QHBoxLayout, QLineEdit, QSlider, QVBoxLayout, QWidget
 
 from app.widgets.controls import small_label
@@ -57,7 +56,6 @@ class GroupedForm(Form):
         self._parts[field] = [field, name, *extra, *below]
         self._place_labels()
 
-    @Slot()
     def _place_labels(self) -> None:
         above = self._theme.text_pixels >= WRAPPING_TEXT
         for whole in self._wholes:

@@ -270,7 +270,7 @@ class Form(QVBoxLayout):
         self._theme = theme
         self._rows: list[tuple[QHBoxLayout, Label | None]] = []
         self._parts: dict[QWidget, list[QWidget]] = {}
-        theme.text_resized.connect(self._place_labels)
+        theme.text_resized.connect(self._follow_text_size)
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(FORM_SPACING)
 
@@ -312,6 +312,9 @@ class Form(QVBoxLayout):
             part.setVisible(shown)
 
     @Slot()
+    def _follow_text_size(self) -> None:  # a slot that a subclass overrides would stay connected after the form is deleted
+        self._place_labels()
+
     def _place_labels(self) -> None:
         """Center each label on its field, not on the field and the help below."""
         above = self._theme.text_pixels >= WRAPPING_TEXT

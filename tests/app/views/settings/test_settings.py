@@ -1,5 +1,6 @@
 """Settings: the table, the Settings window, and their effect on every screen."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.rendering.code_view import CodeView
 from app.session.preferences import SETTINGS, Preferences
@@ -180,6 +182,18 @@ def test_a_click_on_a_label_toggles_its_switch(theme: Theme, settings: QSettings
         switch.setEnabled(False)
         qtbot.mouseClick(label, left)
         assert setting.read(preferences) != before
+
+
+def test_a_closed_settings_window_does_not_follow_the_text_size(start: Start, request: pytest.FixtureRequest) -> None:
+    """A larger text was reported as “Something went wrong in Slipstream”."""
+    app = start()
+    app.window.dialogs.show_settings()
+    gc.disable()  # which might delete the form's Python object in time
+    request.addfinalizer(gc.enable)
+    dialog = app.dialog(SettingsDialog)
+    dialog.close()
+    app.until(lambda: not isValid(dialog))
+    app.services.preferences.larger_text()
 
 
 def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
