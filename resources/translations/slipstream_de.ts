@@ -2514,6 +2514,31 @@
             <translation>Demo verwenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode then stays off on battery, too</source>
+            <translation>Der leise Modus bleibt dann auch im Batteriebetrieb aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode, on battery: replies take about twice as long</source>
+            <translation>Leiser Modus im Batteriebetrieb: Antworten dauern etwa doppelt so lange</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode: replies take about twice as long</source>
+            <translation>Leiser Modus: Antworten dauern etwa doppelt so lange</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Turn Off</source>
+            <translation>Ausschalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Turn off quiet mode</source>
+            <translation>Leisen Modus ausschalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thinking_button.py" />
             <source>Let the model think before its next reply</source>
             <translation>Das Modell vor der nächsten Antwort nachdenken lassen</translation>

@@ -2514,6 +2514,31 @@
             <translation>使用演示模型对</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode then stays off on battery, too</source>
+            <translation>之后使用电池时，安静模式也保持关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode, on battery: replies take about twice as long</source>
+            <translation>安静模式（使用电池）：回复用时约为两倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Quiet mode: replies take about twice as long</source>
+            <translation>安静模式：回复用时约为两倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Turn Off</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/quiet_note.py" />
+            <source>Turn off quiet mode</source>
+            <translation>关闭安静模式</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thinking_button.py" />
             <source>Let the model think before its next reply</source>
             <translation>让模型在下一条回复前思考</translation>
