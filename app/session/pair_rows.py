@@ -132,7 +132,7 @@ class PairRows(QObject):
         self.changed.emit()
 
     def show_in_catalog(self, found: Candidate) -> None:
-        """Select the catalog's row for a row of the hub, if there is one, and show its variant."""
+        """Select the catalog's row for a row of the hub, if any, and show its variant."""
         if (listed := self.in_catalog(found)) is not None:
             self.select(listed.id)
             self.show_variant(list(map(_target, listed.variants)).index(_target(found.shown)))

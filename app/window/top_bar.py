@@ -11,9 +11,10 @@ from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
 from app.storage.wording import mode_names, number, percent, size
 from app.text.language import tr, translated
-from app.widgets.controls import ElidedButton, IconButton, Switch, as_tooltip, button, small_label
+from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
+from app.widgets.toggle import Switch
 from mlx_engine.contract.events import PairInfo
 
 SPACING = 10

@@ -86,7 +86,7 @@ class LogReader:
         self._sizes: list[tuple[int, int]] | None = None  # by inode, when they were read
 
     def read(self) -> list[ConnectionRecord] | None:
-        """Return the connections that are on file, the newest first, or None if nothing has changed.
+        """Return the connections, the newest first, or None if nothing has changed.
 
         Raises:
             UserError: a file isn't a regular file.
@@ -110,7 +110,7 @@ class LogReader:
             file.close()
 
     def _opened(self, path: Path) -> "_OpenFile | None":
-        """Return a file, the same one as before if it still is, or None if it can't be read."""
+        """Return the file at a path, open as before if it is the same, or None."""
         with suppress(OSError):
             status = os.stat(path)
             return next((file for file in self._files if file.is_same(status)), None) or _OpenFile(path)
@@ -139,16 +139,15 @@ class _OpenFile:
         return status.st_ino, status.st_size
 
     def read(self) -> dict[str, ConnectionRecord]:
-        """Return the last record of each connection. A file that is far too large has none."""
+        """Return the last record of each connection; none of far too large a file."""
         _, size = self.size
         if size > 2 * _FULL:
             return {}
         *lines, last = os.pread(self._stream.fileno(), size - self._start, self._start).split(b"\n")
-        for record in filter(None, map(_parsed, lines)):
-            self._found[record.id] = record
+        self._found |= {record.id: record for record in map(_parsed, lines) if record is not None}
         self._start = size - len(last)
-        record = _parsed(last)
-        return self._found if record is None else self._found | {record.id: record}
+        latest = _parsed(last)
+        return self._found if latest is None else self._found | {latest.id: latest}
 
 
 def is_open(record: ConnectionRecord) -> bool:

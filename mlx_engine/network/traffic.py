@@ -156,7 +156,7 @@ class Traffic:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Watch what may transfer bytes, and report an end by Offline as such, whatever it looks like."""
+        """Watch what may transfer bytes, and report an end by Offline as such."""
         self._at_work += 1
         _watcher.wake()
         try:

@@ -54,7 +54,8 @@ from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noq
 from app.views.transcript.call_card import CallCard  # noqa: E402
 from app.views.transcript.unreadable_call import UnreadableCall  # noqa: E402
 from app.views.tuning.tune_dialog import TuneDialog  # noqa: E402
-from app.widgets.controls import ElidedButton, ElidedLabel, Switch  # noqa: E402
+from app.widgets.controls import ElidedButton, ElidedLabel  # noqa: E402
+from app.widgets.toggle import Switch  # noqa: E402
 from app.window import report  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
 from mlx_engine.api_server.metrics import LiveRequest  # noqa: E402

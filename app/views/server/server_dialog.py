@@ -24,10 +24,11 @@ from app.session.preferences import Preferences
 from app.session.server_agents import start_agent
 from app.storage.wording import rate, tokens
 from app.text.language import number, sentences, tr
-from app.widgets.controls import Switch, button, copy_button, entry, prepare_number_field, small_label
+from app.widgets.controls import button, copy_button, entry, prepare_number_field, small_label
 from app.widgets.layout import Form, NoticeView, column, fit_content, flow, lay_out, line, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
+from app.widgets.toggle import Switch
 from mlx_engine.api_server import HOST
 from mlx_engine.cli.agents import AGENTS, shell
 from mlx_engine.contract.secrets import is_available

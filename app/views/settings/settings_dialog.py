@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QSlider, QSta
 
 from app.session.preferences import SETTINGS, Pane, Preferences, Setting
 from app.text.language import sentences, tr
-from app.widgets.controls import Label, Switch, button
+from app.widgets.controls import Label, button
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import Form, Item, PageList, ScrollingPage, column, line, row
 from app.widgets.theme import Theme, set_look
+from app.widgets.toggle import Switch
 
 DEFAULT_SIZE = QSize(760, 540)
 PANE_ICONS: dict[Pane, str] = {

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QLayout, QPushButton, QVBoxLa
 from app.session.tool_box import ToolBox
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
-from app.widgets.controls import Switch, as_tooltip, button, small_label, styled_label
+from app.widgets.controls import as_tooltip, button, small_label, styled_label
 from app.widgets.layout import column, flow, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
+from app.widgets.toggle import Switch
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool

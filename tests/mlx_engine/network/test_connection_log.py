@@ -111,6 +111,13 @@ def test_clearing_deletes_both_files(monkeypatch: pytest.MonkeyPatch) -> None:
     assert connection_log.read() == [] and not list(data_folder().glob("connections*"))
 
 
+def test_a_line_of_the_newer_file_takes_precedence() -> None:
+    connection_log.append(record("a"))
+    file().replace(file().with_name("connections-older.jsonl"))
+    connection_log.append(replace(record("a"), outcome="closed", sent=5))
+    assert connection_log.read() == [replace(record("a"), outcome="closed", sent=5)]
+
+
 LINES = st.one_of(
     RECORDS.map(lambda one: json.dumps(asdict(one)).encode()),
     st.just(b"{}"),

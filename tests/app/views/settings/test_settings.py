@@ -29,9 +29,10 @@ from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES
 from app.text.language import VARIABLE, use
 from app.views.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
-from app.widgets.controls import ElidedButton, IconButton, Switch
+from app.widgets.controls import ElidedButton, IconButton
 from app.widgets.layout import SCREEN_SHARE
 from app.widgets.theme import Theme
+from app.widgets.toggle import Switch
 from mlx_engine.mcp.config import ServerConfig
 from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine, answer
