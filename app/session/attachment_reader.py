@@ -21,7 +21,7 @@ from app.text.language import number, tr, translated
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens
+from mlx_engine.contract.requests import CountTokens, GenerationRequest
 from mlx_engine.media import media_process
 
 MOST_FILES = 100  # of a message
@@ -275,7 +275,7 @@ class AttachmentReader(QObject):
 
     def _count(self, one: Attachment) -> None:
         if self._can_count() and one not in self.counts:
-            request = CountTokens((message_of("", (one,), self._can_see()),), estimate=True)
+            request = CountTokens(GenerationRequest((message_of("", (one,), self._can_see()),)), estimate=True)
             self._engine.submit(request, partial(self._counted, one, self._counted_by))
 
     def _counted(self, one: Attachment, counted_by: object, deliveries: list[Delivery]) -> None:

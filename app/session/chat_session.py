@@ -231,29 +231,17 @@ class ChatSession(QObject):
         turn = chat.ask(clean(prompt).strip(), *self._options(chat), tuple(files), after=chat.node_before(edits))
         self._reply(chat, turn)
 
-    def prompt_in(
-        self, chat: Chat, text: str, files: tuple[Attachment, ...], after: Node | None, system: str | None = None
-    ) -> NextPrompt:
+    def prompt_in(self, chat: Chat, text: str, files: tuple[Attachment, ...], after: Node | None) -> NextPrompt:
         """Return the prompt that a message leads to, to count its tokens.
 
         Args:
             chat: its chat.
             text, files: the message.
             after: the message before it.
-            system: the system prompt, unless it is the chat's.
         """
-        system, history = chat.settings.system if system is None else system, messages_to(after) if after is not None else ()
-        return NextPrompt(
-            system if system.strip() else "",
-            history,
-            text,
-            files,
-            self._thinking(chat),
-            chat.rolling_after(after),
-            chat.settings.max_tokens,
-            self._tool_specs(chat),
-            self._loader.can_see,
-        )
+        base = chat.base_request(after, *self._options(chat))
+        base = replace(base, tools=self._tool_specs(chat), shorten_results=True)
+        return NextPrompt(base, messages_to(after), text, files, self._loader.can_see)
 
     def _options(self, chat: Chat) -> tuple[Mode, bool, Sampling]:
         """Return the options of a chat's next reply."""

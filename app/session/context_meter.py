@@ -1,5 +1,7 @@
 """The share of the context that the next prompt uses."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
@@ -156,16 +158,19 @@ class ContextMeter(QObject):
         """Return the prompt of the next request; see `ChatSession.send`."""
         chat = self._session.chat
         text, files = clean(self._draft).strip(), tuple(self._attachments.files)
-        system, turns, editing = None, chat.turns, self._session.editing
+        turns, editing, refused = chat.turns, self._session.editing, None
         after = turns[-1].last if turns else None
         if editing is not None and editing.asked is not None:
             after = editing.asked.parent
         elif not text and not files and turns and turns[-1].reply.error and turns[-1].reply.empty:
-            refused, request = turns[-1].asked, turns[-1].request
-            if refused is not None:
-                text, files, after = refused.text, refused.attachments, refused.parent
-                system = "".join(message.content for message in request.messages if message.role == "system")
-        return self._session.prompt_in(chat, text, files, after, system)
+            refused = turns[-1]
+            if refused.asked is not None:
+                text, files, after = refused.asked.text, refused.asked.attachments, refused.asked.parent
+        prompt = self._session.prompt_in(chat, text, files, after)
+        if refused is None:
+            return prompt
+        system = tuple(message for message in refused.request.messages if message.role == "system")
+        return replace(prompt, base=replace(prompt.base, messages=system))
 
     @Slot(object)
     def _grow(self, turn: Turn) -> None:

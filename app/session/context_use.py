@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.storage.attachments import Attachment, message_of, shortened, shown_to
+from app.storage.chat_tree import asking
 from app.storage.wording import about_tokens
 from app.text.language import number, tr
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens, Message, ToolSpec
+from mlx_engine.contract.prompt_parts import PromptParts
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
@@ -48,6 +50,8 @@ class ContextUse:
     draft: bool = False  # whether a message is counted too
     misfit: Misfit | None = None  # if the prompt doesn't fit
     exact: bool = True  # False for an estimate
+    left_out: int = 0  # number of the chat's oldest messages that aren't sent
+    parts: PromptParts | None = None  # what the tokens are, if known
 
     @property
     def left(self) -> int:
@@ -89,6 +93,25 @@ def use_text(use: ContextUse) -> str:
     return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
 
 
+def parts_text(use: ContextUse) -> str:
+    """Return what the prompt consists of, one part a line, or an empty string."""
+    if use.parts is None:
+        return ""
+    titles = {
+        "system": tr("System prompt"),
+        "tools": tr("Tools"),
+        "chat": tr("Earlier messages"),
+        "results": tr("Results of tools"),
+        "files": tr("Files"),
+        "images": tr("Images"),
+        "message": tr("This message"),
+        "template": tr("Chat template"),
+    }
+    lines = [tr("{title}: {tokens}", title=title, tokens=number(getattr(use.parts, name))) for name, title in titles.items()]
+    shown = [line for name, line in zip(titles, lines, strict=True) if getattr(use.parts, name)]
+    return "\n".join((*shown, tr("Total: {used} of {limit} tokens", used=number(use.used), limit=number(use.limit))))
+
+
 def misfit_text(misfit: Misfit) -> str:
     tokens, left = about_tokens(misfit.tokens, misfit.exact), number(misfit.left)
     match misfit.part:
@@ -112,21 +135,16 @@ class NextPrompt:
     """The prompt that the next message leads to.
 
     Attributes:
-        system: the system prompt; empty for none.
+        base: the request without the chat's messages.
         history: earlier messages that are sent again.
         text, files: the message.
-        thinking, rolling, max_tokens, tools: as in `GenerationRequest`.
         can_see: whether the model sees images.
     """
 
-    system: str
-    history: tuple[Message, ...]
-    text: str
-    files: tuple[Attachment, ...]
-    thinking: bool
-    rolling: int | None
-    max_tokens: int
-    tools: tuple[ToolSpec, ...]
+    base: GenerationRequest
+    history: tuple[Message, ...] = ()
+    text: str = ""
+    files: tuple[Attachment, ...] = ()
     can_see: bool = False
 
     @property
@@ -136,22 +154,21 @@ class NextPrompt:
     @property
     def empty(self) -> bool:
         """Whether nothing would be sent but the message."""
-        return not (self.system or self.history or self.tools)
+        return not (self.base.messages or self.history or self.base.tools)
 
-    def request(self, message: str = "") -> CountTokens:
+    def counted(self, message: str = "") -> CountTokens:
         """Return a request to count the prompt, by default with its own message."""
-        last = Message("user", message) if message else message_of(self.text, self.files, self.can_see)
-        system = (Message("system", self.system),) if self.system else ()
-        messages = (*system, *shown_to(self.can_see, self.history), *((last,) if last.content or last.images else ()))
-        return CountTokens(messages, self.thinking, self.rolling, self.max_tokens, self.tools, shorten_results=True, estimate=True)
+        last = Message("user", message) if message else message_of(self.text, self.files, can_see=True)
+        request = asking(self.base, self.history, last)
+        return CountTokens(replace(request, messages=shown_to(self.can_see, request.messages)), estimate=True)
 
     @property
     def most_tokens(self) -> int:
         """An upper bound of the tokens, at one per byte."""
-        request = self.request(SHORTEST if not self.has_message else "")
+        request = self.counted(SHORTEST if not self.has_message else "")
         texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
         images = sum(len(one.images) for one in request.messages)
-        texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.tools]
+        texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.base.tools]
         letters = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts)
         return letters + images * IMAGE_TOKENS + TEMPLATE_TOKENS
 
@@ -161,26 +178,27 @@ def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse
 
     Without a message, a chat that must begin with one is counted with the shortest.
     """
-    needs_message = not prompt.history or prompt.rolling is not None  # then the oldest turns make room for any next message
+    needs_message = not prompt.history or prompt.base.rolling is not None  # then the oldest turns make room for any next message
     stand_in = not prompt.has_message and needs_message
-    whole = yield prompt.request(SHORTEST if stand_in else "")
-    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, exact=whole.exact and not stand_in)
+    whole = yield prompt.counted(SHORTEST if stand_in else "")
+    exact, parts = whole.exact and not stand_in, None if stand_in else whole.parts
+    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, whole.left_out, parts)
     return replace(use, misfit=(yield from _misfit(prompt, whole))) if use.full else use
 
 
 def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, TokenCount, Misfit]:
     """Find the part of a prompt that doesn't fit."""
     limit = whole.limit
-    shortest = yield prompt.request(SHORTEST)
+    shortest = yield prompt.counted(SHORTEST)
     if shortest.tokens < limit and prompt.has_message:
         message = Misfit("message", whole.tokens - shortest.tokens + 1, limit - shortest.tokens, whole.exact)
         part = yield from _largest_part(prompt, message)
         return replace(part, pages_fit=(yield from _pages_that_fit(prompt, part.file))) if part.file else part
-    fresh = replace(prompt, history=(), rolling=None)
-    without_history = yield fresh.request(SHORTEST)
+    fresh = replace(prompt, base=replace(prompt.base, rolling=None), history=())
+    without_history = yield fresh.counted(SHORTEST)
     if without_history.tokens < limit:
         return Misfit("chat")
-    without_tools = yield replace(fresh, tools=()).request(SHORTEST)
+    without_tools = yield replace(fresh, base=replace(fresh.base, tools=())).counted(SHORTEST)
     if without_tools.tokens < limit:
         exact = without_history.exact
         return Misfit("tools", without_history.tokens - without_tools.tokens, limit - without_tools.tokens, exact)
@@ -193,7 +211,7 @@ def _pages_that_fit(prompt: NextPrompt, pdf: Attachment) -> Generator[CountToken
     while too_many - fits > 1:
         count = (fits + too_many) // 2
         files = tuple(one.first_pages(count) if one == pdf else one for one in prompt.files)
-        found = yield replace(prompt, files=files).request()
+        found = yield replace(prompt, files=files).counted()
         fits, too_many = (count, too_many) if found.tokens < found.limit else (fits, count)
     return fits
 
@@ -209,7 +227,7 @@ def _largest_part(prompt: NextPrompt, message: Misfit) -> Generator[CountTokens,
         *(("file", file, message_of("", (file,), prompt.can_see)) for file in prompt.files),
         *((("text", None, Message("user", prompt.text)),) if prompt.text else ()),
     ):
-        count = yield CountTokens((one,), estimate=True)
+        count = yield CountTokens(GenerationRequest((one,)), estimate=True)
         found.append(Misfit(part, count.tokens, message.left, count.exact, file))
     largest = max(found, key=lambda one: one.tokens)
     return largest if largest.tokens > message.left else message

@@ -10,7 +10,7 @@ from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 
 _PROBE = (Message("user", "."),)
 
@@ -32,7 +32,6 @@ class ToolTokens(QObject):
         super().__init__(parent)
         self._session, self._activity, self._loader, self._engine = session, activity, loader, engine
         self._counted: object = None  # the pair and the tools of the last count
-        self._counts: list[int] = []
         self.count: int | None = None
         for signal in (tools.changed, session.settings_changed, loader.loaded, activity.changed):
             signal.connect(self.refresh)
@@ -43,14 +42,14 @@ class ToolTokens(QObject):
         specs, pair = self._session.tool_specs, self._loader.pair
         if self._counted == (pair, specs) or self._activity.replying_here:
             return
-        self._counted, self._counts, self.count = (pair, specs), [], None
-        for tools in ((), specs) if specs and not self._loader.sent_to else ():
-            self._engine.submit(CountTokens(_PROBE, tools=tools, estimate=True), partial(self._receive, self._counted))
+        self._counted, self.count = (pair, specs), None
+        if specs and not self._loader.sent_to:
+            request = GenerationRequest(_PROBE, tools=specs)
+            self._engine.submit(CountTokens(request, estimate=True), partial(self._receive, self._counted))
         self.changed.emit()
 
     def _receive(self, counted: object, deliveries: list[Delivery]) -> None:
-        if counted is self._counted:
-            self._counts += [one.event.tokens for one in deliveries if isinstance(one.event, TokenCount)]
-            if len(self._counts) == 2:
-                self.count = self._counts[1] - self._counts[0]
+        for delivery in deliveries if counted is self._counted else ():
+            if isinstance(delivery.event, TokenCount) and delivery.event.parts is not None:
+                self.count = delivery.event.parts.tools
                 self.changed.emit()

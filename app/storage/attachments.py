@@ -167,7 +167,7 @@ def message_of(text: str, attachments: Sequence[Attachment], can_see: bool) -> M
             content.add_file(one)
     if text:
         content.begin(text)
-    message = Message("user", content.text, images=tuple(content.images))
+    message = Message("user", content.text, images=tuple(content.images), files_end=len(content.text) - len(text))
     return shown_to(can_see, (message,))[0]
 
 
@@ -190,7 +190,9 @@ def _shown(message: Message, can_see: bool) -> Message:
         else:
             text += f"[image {image.name} is lost]" if image.name else "[image is lost]"
         text += "\n" if done < len(message.content) and message.content[done] != "\n" else ""
-    return replace(message, content=text + message.content[done:], images=tuple(images))
+    text += message.content[done:]
+    files_end = len(text) - (len(message.content) - message.files_end) if message.files_end else 0
+    return replace(message, content=text, images=tuple(images), files_end=files_end)
 
 
 class _Content:

@@ -104,10 +104,7 @@ class Turn:
     def request(self) -> GenerationRequest:
         """The complete request with all earlier messages and images; see `shown_to`."""
         request = self.answered.request if self.answered else GenerationRequest()
-        if self.asked is None:
-            return request
-        before = messages_to(self.asked.parent) if self.asked.parent else ()
-        return replace(request, messages=(*request.messages, *before, self.asked.message))
+        return asking(request, messages_to(self.asked.parent), self.asked.message) if self.asked is not None else request
 
     @property
     def last(self) -> Node:
@@ -226,17 +223,23 @@ class Chat:
     def empty(self) -> bool:
         return not self.root.children
 
-    def _answer(self, asked: Node, mode: Mode, thinking: bool, sampling: Sampling | None) -> Turn:
+    def base_request(
+        self, after: Node | None, mode: Mode = "plain", thinking: bool = False, sampling: Sampling | None = None
+    ) -> GenerationRequest:
+        """Return the request for a reply after a message, with the system prompt only; see `asking`."""
         settings = self.settings
-        request = GenerationRequest(
+        return GenerationRequest(
             messages=(Message("system", settings.system),) if settings.system.strip() else (),
             mode=mode,
             sampling=settings.sampling or sampling or Sampling(),
             seed=settings.seed,
             max_tokens=settings.max_tokens,
             thinking=thinking,
-            rolling=self.rolling_after(asked),
+            rolling=self.rolling_after(after),
         )
+
+    def _answer(self, asked: Node, mode: Mode, thinking: bool, sampling: Sampling | None) -> Turn:
+        request = self.base_request(asked, mode, thinking, sampling)
         answered = asked.add(Node("assistant", reply=Reply.to(request), request=request))
         self.changed = time.time()
         return self._turn(asked, answered)
@@ -249,11 +252,20 @@ class Chat:
         return self._turns[key]
 
 
-def messages_to(node: Node) -> tuple[Message, ...]:
+def asking(base: GenerationRequest, earlier: tuple[Message, ...], question: Message) -> GenerationRequest:
+    """Return a request with a chat's earlier messages and a question, after its system prompt.
+
+    All prompts of chats are made here, whether they are sent or only counted.
+    """
+    asked = (question,) if question.content or question.images else ()
+    return replace(base, messages=(*base.messages, *earlier, *asked))
+
+
+def messages_to(node: Node | None) -> tuple[Message, ...]:
     """Return the messages up to this one with images, without unanswered questions."""
     messages: list[Message] = []
     question: Node | None = None  # left out if unanswered: one that was too long must not break the next
-    for one in node.path():
+    for one in node.path() if node is not None else ():
         if one.role == "user":
             question = one
         elif one.reply is not None and (reply := one.reply.messages):

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 
 from starlette.exceptions import HTTPException
@@ -144,16 +145,15 @@ class Api:
         exchange = messages.MessagesExchange(await read_json(request.scope, request.receive, self._log_content))
         await self.files.check(exchange)
         async with self.models.using(exchange.fields.model) as pair:
-            counted = await self.files.read(exchange, exchange.counted, pair)
-            return JSONResponse({"input_tokens": (await count(self._submit_for(request), counted)).tokens})
+            (message, *_) = await self.files.read(exchange, exchange.begin, pair)
+            return JSONResponse({"input_tokens": (await count(self._submit_for(request), CountTokens(message))).tokens})
 
     async def _tokenize(self, request: Request) -> Response:
         exchange = chat_completions.ChatExchange(await read_json(request.scope, request.receive, self._log_content))
         await self.files.check(exchange)
         async with self.models.using(exchange.fields.model) as pair:
             (chat, *_) = await self.files.read(exchange, exchange.begin, pair)
-            counted = CountTokens(chat.messages, chat.thinking, tools=chat.tools)
-            found = await count(self._submit_for(request), counted)
+            found = await count(self._submit_for(request), CountTokens(chat))
             return JSONResponse({"count": found.tokens, "max_model_len": pair.context_limit})
 
     async def _reply(self, dialect: Dialect, request: Request) -> Response:
@@ -170,9 +170,9 @@ class Api:
 
         def submit(request: GenerationRequest | CountTokens, deliver: Deliver) -> Run:
             if isinstance(request, GenerationRequest):
-                deliver = meter.counting(deliver)
-            if any(message.calls for message in request.messages):
-                request = self._calls.restored(request)
+                deliver, request = meter.counting(deliver), self._calls.restored(request)
+            else:
+                request = replace(request, request=self._calls.restored(request.request))
             return self.models.submit(request, self._calls.keeping(deliver))
 
         return submit

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mlx_engine.contract.client import Deliver
 from mlx_engine.contract.events import Event
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, ToolCall
 
 _MOST = 4096  # calls
 
@@ -33,7 +33,7 @@ class CallCache:
 
         return keep
 
-    def restored(self, request: GenerationRequest | CountTokens) -> GenerationRequest | CountTokens:
+    def restored(self, request: GenerationRequest) -> GenerationRequest:
         """Return a request with its calls as the model wrote them."""
         messages = tuple(replace(message, calls=tuple(map(self._restored, message.calls))) for message in request.messages)
         return replace(request, messages=messages)

@@ -296,8 +296,7 @@ class RequestFiles:
 
         async def fit(most: Mapping[str, int]) -> bool:
             request, *_ = await self._run(exchange, partial(exchange.begin, pair), most=most, pages=pages)
-            counted = CountTokens(request.messages, request.thinking, tools=request.tools, estimate=True)
-            found = await count(submit, counted)
+            found = await count(submit, CountTokens(request, estimate=True))
             return found.tokens < found.limit
 
         with suppress(ApiError):  # such as of a server that can't count

@@ -27,7 +27,7 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.sampling_fields import Effort, SamplingFields, Stops, TokenLimit, effort_of
 from mlx_engine.api_server.served_models import ALIAS, model_id
 from mlx_engine.contract.events import Commit, Event, Finished, PairInfo, PrefillProgress, StopReason
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 
 _SIGNATURE = "slipstream"  # clients drop thinking that has no signature
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
@@ -137,12 +137,6 @@ class MessagesExchange(Exchange):
         for at, message in enumerate(given):
             found += message.messages(f"messages.{at}.content", at > last, reader, self._deferred)
         self._messages = openai_content.with_a_user(found)
-
-    def counted(self, pair: PairInfo, reading: FileReading | None = None) -> CountTokens:
-        """Return the engine's request to count the tokens of the chat."""
-        if self.files.found:
-            self._read(PartReader(pair, reading))
-        return CountTokens(self._messages, self._thinking, tools=self._tools.declared)
 
     def begin(self, pair: PairInfo, reading: FileReading | None = None) -> Sequence[GenerationRequest]:
         if self.files.found:

@@ -167,7 +167,7 @@ class TerminalTools:
 
 
 def _tokens(client: EngineClient, tools: tuple[ToolSpec, ...]) -> int:
-    for event in to_iter(client, CountTokens((Message("user", "Hi"),), tools=tools)):
+    for event in to_iter(client, CountTokens(GenerationRequest((Message("user", "Hi"),), tools=tools))):
         if isinstance(event, TokenCount):
             return event.tokens
     raise AssertionError("counting ends with a TokenCount")

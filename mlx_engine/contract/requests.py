@@ -85,6 +85,7 @@ class Message:
         calls: calls in an assistant's message.
         call_id: ID of the call whose result a tool's message contains.
         images: images in the order of their places.
+        files_end: number of characters at the beginning of `content` that come from files.
     """
 
     role: Role
@@ -93,6 +94,7 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     images: tuple[AttachedImage, ...] = ()
+    files_end: int = field(default=0, compare=False)
 
     @property
     def parts(self) -> Iterator[str | AttachedImage]:
@@ -272,19 +274,18 @@ class Compare(Submitted):
 
 @dataclass(frozen=True)
 class CountTokens(Submitted):
-    """A request to count the tokens of `messages` in the chat template.
+    """A request to count the tokens of the prompt that `request` would send.
 
     Attributes:
         estimate: whether a chat far longer than the context is estimated from its beginning. Otherwise, it is refused.
     """
 
-    messages: tuple[Message, ...]
-    thinking: bool = False
-    rolling: int | None = None  # as in `GenerationRequest`
-    max_tokens: int = 1024
-    tools: tuple[ToolSpec, ...] = ()  # as in `GenerationRequest`
-    shorten_results: bool = False  # as in `GenerationRequest`
+    request: GenerationRequest
     estimate: bool = False
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.request.messages
 
 
 @dataclass(frozen=True)

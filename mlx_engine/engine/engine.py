@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import mlx.core as mx
 
@@ -41,10 +40,9 @@ from mlx_engine.contract.requests import (
 from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.sampling import choice_bytes
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
+from mlx_engine.engine import prepare
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
-from mlx_engine.engine.prepare import sight_of
-from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.hardware import gpu_faults, machine, memory
 from mlx_engine.loading.loaded_pair import LoadedPair, load
@@ -334,18 +332,7 @@ class Engine:
             UserError: the chat is rejected, or so long that counting would take long.
         """
         self._turns.scheduler.interrupt()
-        limit = self.pair.info.context_limit
-        tokenizer = self.pair.tokenizer
-        sight = sight_of(self.pair, request.messages, cancel)
-        messages, _ = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
-        options: dict[str, Any] = {"tools": request.tools, "cancel": cancel, "limit": limit, "sight": sight}
-        try:
-            tokens = chat_prompt.template(tokenizer, messages, request.thinking, **options)
-        except chat_prompt.ContextExceeded as error:
-            if not request.estimate:
-                raise
-            return TokenCount(error.estimate, limit, exact=False)
-        return TokenCount(len(tokens), limit)
+        return prepare.count_tokens(self.pair, request, cancel)
 
     def read_sizes(self, messages: Sequence[Message], cancel: threading.Event) -> Iterator[None]:
         """Read the sizes of images, step by step, before a request with them runs.

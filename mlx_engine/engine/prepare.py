@@ -8,9 +8,11 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.requests import GenerationRequest, Message, Mode
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Mode
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.chat_prompt import RenderedPrompt
+from mlx_engine.formats.prompt_pieces import parts_of
 from mlx_engine.formats.sight import Sight
 from mlx_engine.formats.token_grammar import Grammar, reply_grammar
 from mlx_engine.loading.loaded_pair import LoadedPair
@@ -61,26 +63,62 @@ def prepare(
         UserError: the request can't be run.
         WorkCancelled: `cancel` was set.
     """
-    tokenizer, info = pair.tokenizer, pair.info
+    tokenizer = pair.tokenizer
     limits.check_choices(request, block)
-    sight = sight_of(pair, request.messages, cancel, request.exact)
     limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
     limits.check_biases(request.logit_bias, pair.target.vocabulary)
-    request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
-    messages, cut = chat_prompt.fitting(tokenizer, request, info.context_limit, cancel, sight)
-    left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-    prompt = chat_prompt.render(tokenizer, request, cancel, info.context_limit, with_boundaries, sight)
+    sent = _sent(pair, request, with_boundaries, cancel)
+    request, prompt = sent.request, sent.prompt
     grammar = _grammar(tokenizer, request, prompt)
     limits.check_tokens(prompt.tokens, pair.target.rows)
     return Prepared(
         request=request,
         prompt=prompt,
         grammar=grammar,
-        limit=_token_limit(request, len(prompt.tokens), info.context_limit),
+        limit=_token_limit(request, len(prompt.tokens), pair.info.context_limit),
         ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
-        left_out=left_out,
-        cut=cut,
+        left_out=sent.left_out,
+        cut=sent.cut,
     )
+
+
+def count_tokens(pair: LoadedPair, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
+    """Return the number of tokens of a request's prompt, as `prepare` renders it.
+
+    Raises:
+        UserError: the chat is rejected, or so long that counting would take long.
+        WorkCancelled: `cancel` was set.
+    """
+    limit = pair.info.context_limit
+    try:
+        sent = _sent(pair, request.request, False, cancel)
+    except chat_prompt.ContextExceeded as error:
+        if not request.estimate:
+            raise
+        return TokenCount(error.estimate, limit, exact=False)
+    parts = parts_of(pair.tokenizer, sent.request, sent.prompt, cancel, sent.sight)
+    return TokenCount(len(sent.prompt.tokens), limit, left_out=sent.left_out, parts=parts)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """The prompt of a request. See `Prepared`."""
+
+    request: GenerationRequest
+    prompt: RenderedPrompt
+    left_out: int
+    cut: int
+    sight: Sight | None
+
+
+def _sent(pair: LoadedPair, request: GenerationRequest, with_boundaries: bool, cancel: threading.Event | None) -> _Sent:
+    """Return the prompt that the model gets, with the messages that fit."""
+    tokenizer, limit = pair.tokenizer, pair.info.context_limit
+    sight = sight_of(pair, request.messages, cancel, request.exact)
+    request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
+    messages, cut = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
+    left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
+    return _Sent(request, chat_prompt.render(tokenizer, request, cancel, limit, with_boundaries, sight), left_out, cut, sight)
 
 
 def sight_of(

@@ -9,7 +9,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.limits import rolling_window, shorten_results
-from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolSpec
+from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message, ToolSpec
 from mlx_engine.formats.channels import tokens_opening
 from mlx_engine.formats.chat_text import chat_with_images
 from mlx_engine.formats.continuations import continuations
@@ -94,7 +94,7 @@ def render(
         if request.messages:
             raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
         tokens = list(
-            request.prompt_tokens or _encode(tokenizer, request.prompt_text or "", cancel, limit, add_special_tokens=True)
+            request.prompt_tokens or text_tokens(tokenizer, request.prompt_text or "", cancel, limit, add_special_tokens=True)
         )
         if not tokens:
             raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
@@ -106,16 +106,16 @@ def render(
         tokens, ends = _tokens(tokenizer, text, cancel, limit), message_ends(tokenizer)
         end, lengths = continuations(tokenizer, request, text, with_boundaries, cancel, sight)
         shared = [_tokens(tokenizer, text[:length], cancel) for length in lengths]
-        start = len(tokens) - shared_length(tokens[::-1], _encode(tokenizer, text[end:], cancel, limit)[::-1])
+        start = len(tokens) - shared_length(tokens[::-1], text_tokens(tokenizer, text[end:], cancel, limit)[::-1])
     start = max((at + 1 for at in range(start, len(tokens)) if tokens[at] in ends), default=start)
     opening, continued = tokens[start:], list[int]()
     markers = markers_of(tokenizer)
     if request.continue_thinking:
         opening += tokens_opening(tokenizer, markers, opening, "thinking")
-        continued = _encode(tokenizer, request.continue_thinking, cancel, limit)
+        continued = text_tokens(tokenizer, request.continue_thinking, cancel, limit)
         opening += continued
     if request.continue_from:
-        continued = _encode(tokenizer, request.continue_from, cancel, limit)
+        continued = text_tokens(tokenizer, request.continue_from, cancel, limit)
         closing = markers.closing if markers else ()
         if not closing or all(tuple(continued[at : at + len(closing)]) != closing for at in range(len(continued))):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
@@ -143,7 +143,7 @@ def usable_tools(tokenizer: TokenizerWrapper, request: GenerationRequest) -> tup
 
 def fitting(
     tokenizer: TokenizerWrapper,
-    request: GenerationRequest | CountTokens,
+    request: GenerationRequest,
     limit: int,
     cancel: threading.Event | None = None,
     sight: Sight | None = None,
@@ -157,14 +157,11 @@ def fitting(
     """
     if request.rolling is None and not request.shorten_results:
         return request.messages, 0
-    effort, written = None, ""
-    if isinstance(request, GenerationRequest):
-        effort, written = request.effort, request.continue_thinking + request.continue_from
-    size = len(_encode(tokenizer, written, cancel, limit))
+    size = len(text_tokens(tokenizer, request.continue_thinking + request.continue_from, cancel, limit))
 
     def count(messages: Sequence[Message]) -> int:
         try:
-            asked = (tokenizer, messages, request.thinking, effort, request.tools)
+            asked = (tokenizer, messages, request.thinking, request.effort, request.tools)
             return size + len(template(*asked, cancel=cancel, limit=limit, sight=sight))
         except ContextExceeded:
             return limit + 1
@@ -175,7 +172,7 @@ def fitting(
     return shorten_results(messages, limit, request.max_tokens, count) if request.shorten_results else (messages, 0)
 
 
-def _encode(
+def text_tokens(
     tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | None, limit: int | None, add_special_tokens: bool = False
 ) -> list[int]:
     """Return a text's tokens.
@@ -190,7 +187,7 @@ def _encode(
         template = "The prompt contains half of a character ({code}). Remove it from the text, or choose another model."
         raise UserError("half_character", template, code=f"U+{ord(text[fault.start]):04X}") from None
 
-    def encode(part: str) -> list[int]:
+    def tokens_of(part: str) -> list[int]:
         try:
             return list(on_thread(partial(tokenizer.encode, part, add_special_tokens=add_special_tokens), cancel, tokenizer))
         except (UserError, WorkCancelled):
@@ -199,10 +196,10 @@ def _encode(
             raise tokenizer_crash(error) from None
 
     if limit is not None and len(text) > _CHARACTERS_PER_TOKEN * limit:
-        tokens = len(encode(text[: _CHARACTERS_PER_TOKEN * limit]))
+        tokens = len(tokens_of(text[: _CHARACTERS_PER_TOKEN * limit]))
         if tokens > limit + limit // 4:  # the cut may change the tokens of the last word
             raise _context_exceeded(tokens, limit, round(tokens * len(text) / (_CHARACTERS_PER_TOKEN * limit)))
-    return encode(text)
+    return tokens_of(text)
 
 
 def _context_exceeded(tokens: int, limit: int, estimate: int) -> ContextExceeded:
@@ -261,6 +258,6 @@ def _tokens(tokenizer: TokenizerWrapper, text: str, cancel: threading.Event | No
     """Return the tokens of a text, and tokenize only what is new."""
     known = known_prompts(tokenizer)
     size, tokens = known.beginning(text)
-    tokens += _encode(tokenizer, text[size:], cancel, limit)
+    tokens += text_tokens(tokenizer, text[size:], cancel, limit)
     known.add(text, tokens)
     return tokens

@@ -287,7 +287,7 @@ class RemoteEngine:
 
     async def _count(self, run: _RemoteRun, request: CountTokens) -> None:
         server = await self._connected()
-        _, body = body_of(GenerationRequest(request.messages, thinking=request.thinking, tools=request.tools), server)
+        _, body = body_of(request.request, server)
         names = ("model", "messages", "chat_template_kwargs", "tools")
         chat = {name: body[name] for name in body if name in names}
         found: Any = None

@@ -455,6 +455,36 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>Chat template</source>
+            <translation>Chat-Vorlage</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Earlier messages</source>
+            <translation>Frühere Nachrichten</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Files</source>
+            <translation>Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Images</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Results of tools</source>
+            <translation>Ergebnisse von Werkzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>System prompt</source>
+            <translation>System-Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>The message with its files doesn't fit: {tokens}, {left} left</source>
             <translation>Die Nachricht mit ihren Dateien passt nicht: {tokens}, {left} frei</translation>
         </message>
@@ -480,6 +510,21 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>This message</source>
+            <translation>Diese Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Tools</source>
+            <translation>Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Total: {used} of {limit} tokens</source>
+            <translation>Zusammen: {used} von {limit} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>{about}1 token left</source>
             <translation>Noch {about}1 Token</translation>
         </message>
@@ -502,6 +547,11 @@
             <location filename="../../app/session/context_use.py" />
             <source>{name} doesn't fit: {tokens}, {left} left</source>
             <translation>{name} passt nicht: {tokens}, {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{title}: {tokens}</source>
+            <translation>{title}: {tokens}</translation>
         </message>
         <message>
             <location filename="../../app/session/custom_pairs.py" />
@@ -2260,11 +2310,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>System-Prompt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>Temperatur</translation>
         </message>
@@ -3810,11 +3855,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
-            <source>Images</source>
-            <translation>Bilder</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_facts.py" />
             <source>Kind</source>
             <translation>Art</translation>
         </message>
@@ -5009,11 +5049,6 @@
             <translation>Einstellungen – {pane}</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Tools</source>
-            <translation>Werkzeuge</translation>
-        </message>
-        <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Actions</source>
             <translation>Aktionen</translation>
@@ -5157,11 +5192,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Connected · {tools}</source>
             <translation>Verbunden · {tools}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Files</source>
-            <translation>Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />

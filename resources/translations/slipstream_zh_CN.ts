@@ -455,6 +455,36 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>Chat template</source>
+            <translation>聊天模板</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Earlier messages</source>
+            <translation>之前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Files</source>
+            <translation>文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Images</source>
+            <translation>图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Results of tools</source>
+            <translation>工具结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>System prompt</source>
+            <translation>系统提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>The message with its files doesn't fit: {tokens}, {left} left</source>
             <translation>消息及其文件放不下：{tokens}，剩余 {left}</translation>
         </message>
@@ -480,6 +510,21 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>This message</source>
+            <translation>本条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Tools</source>
+            <translation>工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>Total: {used} of {limit} tokens</source>
+            <translation>合计：{used} / {limit} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>{about}1 token left</source>
             <translation>剩余 {about}1 个词元</translation>
         </message>
@@ -502,6 +547,11 @@
             <location filename="../../app/session/context_use.py" />
             <source>{name} doesn't fit: {tokens}, {left} left</source>
             <translation>{name} 放不下：{tokens}，剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{title}: {tokens}</source>
+            <translation>{title}：{tokens}</translation>
         </message>
         <message>
             <location filename="../../app/session/custom_pairs.py" />
@@ -2260,11 +2310,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>系统提示词</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>温度</translation>
         </message>
@@ -3810,11 +3855,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
-            <source>Images</source>
-            <translation>图像</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_facts.py" />
             <source>Kind</source>
             <translation>类型</translation>
         </message>
@@ -5009,11 +5049,6 @@
             <translation>设置 – {pane}</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Tools</source>
-            <translation>工具</translation>
-        </message>
-        <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Actions</source>
             <translation>操作</translation>
@@ -5157,11 +5192,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Connected · {tools}</source>
             <translation>已连接 · {tools}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Files</source>
-            <translation>文件</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />

@@ -24,7 +24,7 @@ class Step:
     thinking: str = ""
 
 
-def tokens_of(request: GenerationRequest | CountTokens) -> int:
+def tokens_of(request: GenerationRequest) -> int:
     """Return about as many tokens as a real tokenizer would."""
     texts = [
         *(json.dumps(tool.declaration) for tool in request.tools),
@@ -60,7 +60,7 @@ class ScriptedModel(ScriptedEngine):
             yield replace(event, context_limit=self._context, can_think=True) if isinstance(event, PairInfo) else event
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
-        return TokenCount(tokens_of(request), self._context)
+        return TokenCount(tokens_of(request.request), self._context)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         count = tokens_of(request)

@@ -21,6 +21,7 @@ from mlx_engine.contract.events import (
 )
 from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
+from mlx_engine.contract.prompt_parts import PromptParts
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, Message, Mode, Request
 from tests.engine_double import EngineDouble
 
@@ -218,10 +219,12 @@ class ScriptedEngine(EngineDouble):
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)
-        tokens = words(self._sent(request)) if self.counts_words else 7
-        return TokenCount(tokens + self.tokens_per_tool * len(request.tools), self.pair.context_limit)
+        sent, tools = self._sent(request.request), self.tokens_per_tool * len(request.request.tools)
+        tokens = words(sent) + tools if self.counts_words else 7 + tools
+        left_out = len(request.messages) - len(sent)
+        return TokenCount(tokens, self.pair.context_limit, True, left_out, PromptParts(tools=tools, chat=tokens - tools))
 
-    def _sent(self, request: GenerationRequest | CountTokens) -> Sequence[Message]:
+    def _sent(self, request: GenerationRequest) -> Sequence[Message]:
         """The messages that the model sees."""
         if request.rolling is None:
             return request.messages

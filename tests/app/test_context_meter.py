@@ -20,7 +20,8 @@ from app.storage.reply import Reply
 from app.views.chat.foot import ContextView
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.events import PrefillProgress, TokenCount
-from mlx_engine.contract.requests import CountTokens, Message, Request
+from mlx_engine.contract.prompt_parts import PromptParts
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Request, ToolSpec
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_several_replies import refused_by
@@ -69,6 +70,17 @@ def test_the_meter_appears_when_the_context_is_half_full(start: Start) -> None:
         app.type("word " * count)
         app.until(lambda: not app.meter.counting)
         assert app.window.foot.context.isVisible() == visible, count
+
+
+def test_hovering_over_the_meter_shows_the_parts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin(counting())
+    view, parts = ContextView(app.theme, app.meter), PromptParts(system=5, files=60, message=7, template=3)
+    assert view.toolTip() == "Replies stop when the chat fills the context"
+    monkeypatch.setattr(app.engine, "count_tokens", lambda request: TokenCount(parts.total, 100, parts=parts))
+    app.type("One")
+    app.until(lambda: "75 of 100" in shown(app))
+    lines = view.toolTip().split("\n")
+    assert lines[:5] == ["System prompt: 5", "Files: 60", "This message: 7", "Chat template: 3", "Total: 75 of 100 tokens"]
 
 
 def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> None:
@@ -383,10 +395,13 @@ def test_the_part_that_does_not_fit_is_found(
     """With a tokenizer that counts words, and a template that adds some per prompt."""
     history = (Message("user", "w " * chat), Message("assistant", "")) if chat else ()
     made = tuple(Attachment(f"{number}.txt", "w " * size) for number, size in enumerate(files))
-    prompt = NextPrompt("w " * system, history, "w " * text, made, False, None, 10, ("w " * tools,) if tools else ())
+    messages = (Message("system", "w " * system),) if system else ()
+    base = GenerationRequest(messages, max_tokens=10, tools=(ToolSpec("t", "w " * tools, {}),) if tools else ())
+    prompt = NextPrompt(base, history, "w " * text, made)
 
     def count(request: CountTokens) -> TokenCount:
-        words = sum(len(part.split()) for part in (*(one.content for one in request.messages), *request.tools))
+        described = (tool.description or "" for tool in request.request.tools)
+        words = sum(len(part.split()) for part in (*(one.content for one in request.messages), *described))
         return TokenCount(words + overhead, limit)
 
     steps = measure(prompt)

@@ -59,7 +59,7 @@ def test_the_engine_runs_on_one_other_thread(qtbot: QtBot) -> None:
         return engine
 
     recorder = Recorder(make)
-    runs = [recorder.submit(request) for request in (PAIR, ASK, CountTokens(ASK.messages))]
+    runs = [recorder.submit(request) for request in (PAIR, ASK, CountTokens(GenerationRequest(ASK.messages)))]
     qtbot.waitUntil(lambda: recorder.over(runs[-1]), timeout=PATIENCE_MS)
     assert recorder.host.wait(120)
     assert engine.threads == set(made_on) and threading.get_ident() not in engine.threads

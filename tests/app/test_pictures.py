@@ -27,7 +27,7 @@ from app.storage.wording import not_read
 from mlx_engine.contract import requests
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.requests import AttachedImage, CountTokens, Message, ToolCall
+from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.tool import ToolResult
@@ -378,7 +378,7 @@ def test_results_of_calls_keep_their_images_for_a_pair_that_sees() -> None:
 def test_as_many_pages_as_possible_fit(lengths: list[int], text: int, limit: int) -> None:
     pages = tuple(Page(number, "w " * length) for number, length in enumerate(lengths, 1))
     paper = Attachment("p.pdf", text_of_pages(pages), 9, len(pages), page_list=pages)
-    prompt = NextPrompt("", (), "w " * text, (paper,), False, None, 10, ())
+    prompt = NextPrompt(GenerationRequest(max_tokens=10), (), "w " * text, (paper,))
 
     def count(request: CountTokens) -> TokenCount:
         return TokenCount(sum(len(one.content.split()) for one in request.messages), limit)
@@ -389,7 +389,7 @@ def test_as_many_pages_as_possible_fit(lengths: list[int], text: int, limit: int
         while True:
             request = steps.send(count(request))
     misfit = end.value.value.misfit
-    sizes = [count(replace(prompt, files=(paper.first_pages(each),)).request()).tokens for each in range(len(pages) + 1)]
+    sizes = [count(replace(prompt, files=(paper.first_pages(each),)).counted()).tokens for each in range(len(pages) + 1)]
     if misfit is None or misfit.file is None:
         assert sizes[-1] < limit or misfit.pages_fit == 0
     else:

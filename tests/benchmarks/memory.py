@@ -51,7 +51,7 @@ def sitting(engine: Engine, turns: int, max_tokens: int) -> list[dict[str, int]]
     messages: tuple[Message, ...] = ()
     for turn in range(turns):
         question = Message("user", PROMPTS[turn % len(PROMPTS)].text)
-        count = engine.count_tokens(CountTokens((*messages, question)))
+        count = engine.count_tokens(CountTokens(GenerationRequest((*messages, question))))
         if count.tokens + max_tokens > count.limit:
             messages = ()
         messages = (*messages, question)

@@ -83,6 +83,7 @@ class ScriptedEngine(EngineDouble):
         self.loaded: tuple[Path, Path | None] | None = None
         self.drafter_bits: int | None = None
         self.requests: list[GenerationRequest] = []
+        self.counted: list[GenerationRequest] = []
 
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         yield LoadProgress(0.5, EngineText("reading_target", "Reading the target"))
@@ -113,6 +114,7 @@ class ScriptedEngine(EngineDouble):
         yield Finished(reason, stats(request.mode))
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
+        self.counted.append(request.request)
         return TokenCount(7, 64)
 
     def calibrate(self, cancel: threading.Event | None = None) -> Iterator[WorkProgress | Calibrated]:

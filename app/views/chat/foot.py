@@ -9,7 +9,7 @@ from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
-from app.session.context_use import use_text
+from app.session.context_use import parts_text, use_text
 from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.wording import percent
@@ -117,7 +117,6 @@ class ContextView(QWidget):
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
-        self.setToolTip(tr("Replies stop when the chat fills the context"))
         row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()
@@ -137,6 +136,8 @@ class ContextView(QWidget):
         if use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
         self.label.setText(text)
+        why = tr("Replies stop when the chat fills the context")
+        self.setToolTip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why))))
         set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
 
 

@@ -84,7 +84,7 @@ def test_a_prompt_is_tokenized_once_for_the_meter_its_opening_its_boundaries_and
         GenerationRequest((Message("user", "Hi"),), continue_thinking="word " * 200_000),
         GenerationRequest(prompt_text="word " * 200_000),
         GenerationRequest((Message("user", "word " * 200_000), Message("user", "word " * 200_000)), rolling=0),
-        CountTokens((Message("user", "word " * 200_000),)),
+        CountTokens(GenerationRequest((Message("user", "word " * 200_000),))),
     ],
 )
 def test_text_far_beyond_the_context_is_refused_without_tokenizing_all_of_it(demo, tokenized, request_):
@@ -105,15 +105,17 @@ def test_text_far_beyond_the_context_is_refused_without_tokenizing_all_of_it(dem
 @pytest.mark.parametrize("text", ["word " * 40_000, "0123456789" * 20_000, "Ein Wort. 一個詞。\n" * 9_000])
 def test_the_tokens_of_text_far_beyond_the_context_are_estimated(demo, tokenized, text):
     limit = demo.pair.info.context_limit
-    count = demo.count_tokens(CountTokens((Message("user", text),), estimate=True))
+    count = demo.count_tokens(CountTokens(GenerationRequest((Message("user", text),)), estimate=True))
     assert sum(tokenized) <= 8 * limit
     whole = len(chat_prompt.template(demo.pair.tokenizer, (Message("user", text),)))
     assert count.limit == limit and not count.exact and abs(count.tokens - whole) < 0.05 * whole
-    assert demo.count_tokens(CountTokens((Message("user", "Hi"),), estimate=True)).exact
+    assert demo.count_tokens(CountTokens(GenerationRequest((Message("user", "Hi"),)), estimate=True)).exact
 
 
 def test_tokens_are_counted_beyond_the_context(demo):
-    assert demo.count_tokens(CountTokens((Message("user", "word " * 2000),))).tokens > demo.pair.info.context_limit
+    assert (
+        demo.count_tokens(CountTokens(GenerationRequest((Message("user", "word " * 2000),)))).tokens > demo.pair.info.context_limit
+    )
 
 
 def test_long_text_of_few_tokens_is_read():

@@ -60,10 +60,13 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     limit = demo.pair.info.context_limit
     turns = [(Message("user", f"What is {at} + 2?"), Message("assistant", f"{at} + 2 = {at + 2}. " * 8)) for at in range(60)]
     messages = (Message("system", "Be brief."), *(message for turn in turns for message in turn), Message("user", "What is 2 + 2?"))
-    assert demo.count_tokens(CountTokens(messages)).tokens > limit
+    assert demo.count_tokens(CountTokens(GenerationRequest(messages))).tokens > limit
     request = GenerationRequest(messages, max_tokens=100, rolling=0, reuse=False)
     sent, _ = chat_prompt.fitting(demo.pair.tokenizer, request, limit)
-    assert demo.count_tokens(CountTokens(messages, rolling=0, max_tokens=100)).tokens == demo.count_tokens(CountTokens(sent)).tokens
+    assert (
+        demo.count_tokens(CountTokens(GenerationRequest(messages, rolling=0, max_tokens=100))).tokens
+        == demo.count_tokens(CountTokens(GenerationRequest(sent))).tokens
+    )
     with closing(demo.generate(request)) as reply:
         started = next(reply)
     assert isinstance(started, PrefillProgress) and started.total <= limit - 100
@@ -112,7 +115,10 @@ def test_a_result_that_exceeds_the_context_is_cut_off(monkeypatch, demo) -> None
     sent, length = chat_prompt.fitting(tokenizer, request, limit)
     assert sent[:2] == question and 500 <= length < 88_000
     assert limit / 2 < len(chat_prompt.template(tokenizer, sent)) <= limit - 100
-    assert chat_prompt.fitting(tokenizer, CountTokens(messages, max_tokens=100, shorten_results=True), limit) == (sent, length)
+    assert chat_prompt.fitting(tokenizer, GenerationRequest(messages, max_tokens=100, shorten_results=True), limit) == (
+        sent,
+        length,
+    )
     assert chat_prompt.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0)
     monkeypatch.setattr(chat_prompt, "fitting", lambda *_: (question[:1], length))
     with closing(demo.generate(replace(request, reuse=False))) as reply:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.events import Queued, TokenCount
-from mlx_engine.contract.requests import CountTokens, Request
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Request
 from mlx_engine.engine.bridge import Inbox, to_async
 
 
@@ -38,7 +38,7 @@ class Silent:
 def test_batches_end_with_the_run_and_are_empty_while_it_is_quiet() -> None:
     async def read() -> list[list[Any]]:
         client, found = Silent(), []
-        async with aclosing(to_async(client.submit, CountTokens(()), quiet_s=0.01)) as batches:
+        async with aclosing(to_async(client.submit, CountTokens(GenerationRequest(())), quiet_s=0.01)) as batches:
             async for batch in batches:
                 if not found:
                     for event in (Queued(1), TokenCount(1, 2), None):
@@ -53,7 +53,7 @@ def test_batches_end_with_the_run_and_are_empty_while_it_is_quiet() -> None:
 def test_closing_the_batches_cancels_the_run() -> None:
     async def leave() -> Run:
         client = Silent()
-        batches = to_async(client.submit, CountTokens(()), quiet_s=0.01)
+        batches = to_async(client.submit, CountTokens(GenerationRequest(())), quiet_s=0.01)
         assert await anext(batches) == [] and not client.runs[0].cancelled.is_set()
         await batches.aclose()
         return client.runs[0]

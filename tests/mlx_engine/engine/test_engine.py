@@ -265,7 +265,13 @@ def test_a_prompt_that_exceeds_the_context_is_refused_and_a_reply_ends_at_its_li
 def test_every_request_without_a_pair_is_refused():
     engine = Engine()
     assert "No model is loaded" in failure(engine, question("Hello"))
-    for request in (Compare((question("Hello"),)), CountTokens(()), Calibrate(), SelectKernels(), MeasureMachine()):
+    for request in (
+        Compare((question("Hello"),)),
+        CountTokens(GenerationRequest(())),
+        Calibrate(),
+        SelectKernels(),
+        MeasureMachine(),
+    ):
         with pytest.raises(UserError, match="No model is loaded"):
             list(engine.run(request))
 
@@ -292,5 +298,5 @@ def test_a_cancelled_comparison_ends_without_a_verdict(tiny):
 
 
 def test_tokens_of_a_chat_are_counted_against_the_context(demo):
-    count = demo.count_tokens(CountTokens((Message("user", "What is 2 + 2?"),)))
+    count = demo.count_tokens(CountTokens(GenerationRequest((Message("user", "What is 2 + 2?"),))))
     assert 0 < count.tokens < 60 and count.limit == demo.pair.info.context_limit

@@ -14,7 +14,7 @@ from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost, _HostRun
 from tests.engine_double import EngineDouble
 
-REQUEST = CountTokens((Message("user", "Hello"),))
+REQUEST = CountTokens(GenerationRequest((Message("user", "Hello"),)))
 
 
 class Counter(EngineDouble):

@@ -195,7 +195,7 @@ def canceled_before(client: Client) -> str:
     """Cancel a reply that waits for another job."""
     busy, canceled = threading.Event(), threading.Event()
     inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-    client.host.submit(CountTokens((Message("user", "t3"),)), lambda _: busy.set() or canceled.wait())
+    client.host.submit(CountTokens(GenerationRequest((Message("user", "t3"),))), lambda _: busy.set() or canceled.wait())
     busy.wait()
     client.host.submit(some(), inbox.put).cancel()
     canceled.set()
@@ -265,7 +265,7 @@ ENDINGS: dict[str, tuple[Callable[[Client], Any], Any]] = {
     "template": (lambda client: client.code(chat("t9")), "chat_template_rejects"),
     "template that rejects at first": (lambda client: client.code(chat("t3", "t4")), "length"),
     "slow template": (slow_template, "chat_template_slow"),
-    "count": (lambda client: client.code(CountTokens((Message("user", "t9"),))), "chat_template_rejects"),
+    "count": (lambda client: client.code(CountTokens(GenerationRequest((Message("user", "t9"),)))), "chat_template_rejects"),
     "front end that raises": (lambda client: client.code(some(), deliver=fail_to_raise), "length"),
     "bug in the prompt": (lambda client: bug(client, 1), "internal"),
     "bug in the reply": (lambda client: bug(client, 4), "internal"),

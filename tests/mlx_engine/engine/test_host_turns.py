@@ -133,7 +133,7 @@ def test_a_reply_that_gives_way_goes_on_next_to_others_but_not_next_to_what_runs
     host = Host()
     title = host.submit(named(1, 9, gives_way=True))
     host.submit(named(2, 9, foreground=True))
-    host.submit(CountTokens((Message("user", "Hello"),)))
+    host.submit(CountTokens(GenerationRequest((Message("user", "Hello"),))))
     assert not title.cancelled.is_set()
     host.submit(MeasureMachine())
     assert title.cancelled.is_set()
@@ -145,7 +145,7 @@ def test_counts_of_tokens_are_no_replies_that_pass() -> None:
     host.submit(named(1, 1))
     host.submit(named(2, 1, gives_way=True))
     for _ in range(MOST_PASSED):
-        host.submit(CountTokens((Message("user", "a"),)))
+        host.submit(CountTokens(GenerationRequest((Message("user", "a"),))))
     host.submit(named(3, 1))
     assert [each for each in host.run() if each != "count"] == [0, 1, 3, 2]
 
@@ -245,7 +245,7 @@ def test_exact_replies_run_only_next_to_each_other() -> None:
 def test_tokens_are_counted_between_the_steps_of_replies() -> None:
     host = Host()
     host.submit(named(1, 9))
-    host.submit(CountTokens((Message("user", "Hello"),)))
+    host.submit(CountTokens(GenerationRequest((Message("user", "Hello"),))))
     order = host.run()
     assert order.index("count") <= 2
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mlx_engine.calibration import kernel_selection, saved_calibration
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import Event
-from mlx_engine.contract.requests import AttachedImage, CountTokens, LoadPair, Message
+from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, LoadPair, Message
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding import prefill
 from mlx_engine.decoding.prefill import Pace
@@ -113,7 +113,7 @@ def test_other_replies_go_on_while_sizes_are_read(monkeypatch: pytest.MonkeyPatc
         else:
             inboxes[at].append(event)
 
-    for at, request in enumerate((asked(SHOWN, max_tokens=3), CountTokens(SHOWN))):
+    for at, request in enumerate((asked(SHOWN, max_tokens=3), CountTokens(GenerationRequest(SHOWN)))):
         host.submit(request, partial(deliver, at))
     text = fold(list(to_iter(host, asked((Message("user", "Hello"),), max_tokens=3))))
     assert len(text.tokens) == 3 and not any(each.is_set() for each in ended)
@@ -130,7 +130,7 @@ def test_a_canceled_count_has_no_result(engine: Engine, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(image_reader, "image_size", canceled)
     image = AttachedImage(0, b"unknown")
-    assert list(engine.run(CountTokens((Message("user", "a", images=(image,)),)))) == []
+    assert list(engine.run(CountTokens(GenerationRequest((Message("user", "a", images=(image,)),))))) == []
 
 
 def test_soft_tokens_that_were_forgotten_on_the_way_are_not_kept(engine: Engine) -> None:

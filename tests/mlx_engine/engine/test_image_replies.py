@@ -13,7 +13,17 @@ import pytest
 
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
-from mlx_engine.contract.requests import AttachedImage, Compare, CountTokens, LoadPair, Message, Sampling, ToolCall, ToolSpec
+from mlx_engine.contract.requests import (
+    AttachedImage,
+    Compare,
+    CountTokens,
+    GenerationRequest,
+    LoadPair,
+    Message,
+    Sampling,
+    ToolCall,
+    ToolSpec,
+)
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.decoding.costs import PassCosts
 from mlx_engine.decoding.turns import ReplyClock
@@ -149,9 +159,9 @@ def test_a_chat_with_images_continues_after_a_restart(engines: dict[str, Engine]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tokens_are_counted_without_decoding(engines: dict[str, Engine], family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlx_engine.loading.image_reader.pixels", None)
-    counted = engines[family].count_tokens(CountTokens(SHOWN))
+    counted = engines[family].count_tokens(CountTokens(GenerationRequest(SHOWN)))
     (soft,) = [described(family)["images"]["photo"]["soft_tokens"]]
-    text = engines[family].count_tokens(CountTokens((replace(SHOWN[0], images=()),)))
+    text = engines[family].count_tokens(CountTokens(GenerationRequest((replace(SHOWN[0], images=()),))))
     assert counted.tokens == text.tokens + soft + 2
 
 
@@ -159,7 +169,7 @@ def test_the_detail_sets_the_number_of_soft_tokens(engines: dict[str, Engine]) -
     counts = []
     for detail in ("low", "auto", "high"):
         shown = (Message("user", "", images=(replace(picture("wide"), detail=detail),)),)
-        counts.append(engines["gemma4_causal"].count_tokens(CountTokens(shown)).tokens)
+        counts.append(engines["gemma4_causal"].count_tokens(CountTokens(GenerationRequest(shown))).tokens)
     assert counts[0] <= counts[1] < counts[2]  # this checkpoint's own limit is that of low detail
 
 
@@ -283,7 +293,7 @@ def test_other_work_is_not_part_of_the_time_of_a_shared_pass(
         for at in range(4):  # between other turns
             next(running[at % 2])
             if part is chat_prompt:
-                engine.count_tokens(CountTokens((Message("user", "Hi"),)))
+                engine.count_tokens(CountTokens(GenerationRequest((Message("user", "Hi"),))))
             else:
                 running.append(engine.steps(asked(SHOWN, max_tokens=1)))
                 next(running[-1])

@@ -59,7 +59,7 @@ def test_every_refusal_comes_before_the_models(described: Any, request_: Generat
 
 def test_images_are_refused_before_tokens_are_counted(demo: Any) -> None:
     with pytest.raises(UserError, match=r"chart\.png"):
-        demo.count_tokens(CountTokens(SHOWN))
+        demo.count_tokens(CountTokens(GenerationRequest(SHOWN)))
 
 
 def test_a_set_signal_ends_the_preparation(described: Any) -> None:

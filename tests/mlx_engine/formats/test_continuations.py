@@ -223,11 +223,12 @@ def test_the_meter_the_fitting_the_opening_and_the_boundaries_share_two_renderin
     chat = (head, question, answer, Message("user", "Really?"), *called)
     for messages in (chat[:2], chat[:4], chat, (head, Message("user", "Who are you?"))):
         renderings.clear()
-        for kind in (CountTokens, GenerationRequest):
-            request = kind(messages, tools=tools, rolling=0, shorten_results=True)
+        request = GenerationRequest(messages, tools=tools, rolling=0, shorten_results=True)
+        for with_boundaries in (False, True):  # it is counted, then sent
             sent, _ = chat_prompt.fitting(tokenizer, request, 10_000)
-            chat_prompt.template(tokenizer, sent, tools=tools, limit=10_000)
-        assert boundaries(tokenizer, GenerationRequest(sent, tools=tools))
+            asked = GenerationRequest(sent, tools=tools)
+            prompt = chat_prompt.render(tokenizer, asked, limit=10_000, with_boundaries=with_boundaries)
+        assert prompt.boundaries
         counts.append(len(renderings))
     print(f"{name:22} {counts}")
     assert counts == TEMPLATES[name][1]
@@ -235,7 +236,7 @@ def test_the_meter_the_fitting_the_opening_and_the_boundaries_share_two_renderin
 
 def test_the_engine_renders_a_chat_twice(demo, renderings):
     messages = Message("system", "Be brief."), Message("user", "What is 2 + 2?")
-    counted = demo.count_tokens(CountTokens(messages, rolling=0))
+    counted = demo.count_tokens(CountTokens(GenerationRequest(messages, rolling=0)))
     started = next(demo.generate(GenerationRequest(messages, rolling=0, max_tokens=1)))
     assert started.total == counted.tokens and len(renderings) == 2
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolCall, ToolSpec
+from mlx_engine.contract.requests import AttachedImage, GenerationRequest, Message, ToolCall, ToolSpec
 from mlx_engine.formats import chat_text as chat_texts
 from mlx_engine.formats.chat_prompt import fitting, render, template
 from mlx_engine.formats.chat_text import chat_text
@@ -230,14 +230,14 @@ def test_a_window_and_shortened_results_count_soft_tokens() -> None:
     sight = replace(made_sight(tokenizer), seen=lambda image: ((10, 20), image.digest))
     turns = [Message(role, "a", images=(replace(SHOT, at=0),) if role == "user" else ()) for role in ("user", "assistant") * 3]
     chat = (*turns, Message("user", "b"))
-    request = CountTokens(chat, rolling=0, max_tokens=100)
+    request = GenerationRequest(chat, rolling=0, max_tokens=100)
     whole_chat = len(template(tokenizer, chat, sight=sight))
     sent, _ = fitting(tokenizer, request, whole_chat + 100, sight=sight)
     assert sent == chat
     sent, _ = fitting(tokenizer, request, whole_chat + 99, sight=sight)
     assert 0 < len(sent) < len(chat) and len(template(tokenizer, sent, sight=sight)) <= whole_chat - 200
     long = (*CALLED[:2], replace(CALLED[2], content="word " * 2000))
-    cut, length = fitting(tokenizer, CountTokens(long, max_tokens=100, shorten_results=True), 3000, sight=sight)
+    cut, length = fitting(tokenizer, GenerationRequest(long, max_tokens=100, shorten_results=True), 3000, sight=sight)
     assert length > 0 and cut[2].images and 2000 < len(template(tokenizer, cut, sight=sight)) <= 2900
 
 
@@ -251,8 +251,9 @@ def test_a_chat_with_images_is_rendered_twice(text: str, monkeypatch: pytest.Mon
     chat = (*learned, Message("assistant", "b"), Message("user", "c", images=(replace(SHOT, at=1),)))
     by_hand = chat_texts.render_chat
     monkeypatch.setattr(chat_texts, "render_chat", lambda *args, **options: rendered.append(args) or by_hand(*args, **options))
-    for kind in (CountTokens, GenerationRequest):
-        sent, _ = fitting(tokenizer, kind(chat, tools=TOOLS, rolling=0, shorten_results=True), 10_000, sight=sight)
-        template(tokenizer, sent, tools=TOOLS, sight=sight)
-    assert render(tokenizer, GenerationRequest(sent, tools=TOOLS), with_boundaries=True, sight=sight).boundaries
+    request = GenerationRequest(chat, tools=TOOLS, rolling=0, shorten_results=True)
+    for with_boundaries in (False, True):  # it is counted, then sent
+        sent, _ = fitting(tokenizer, request, 10_000, sight=sight)
+        prompt = render(tokenizer, GenerationRequest(sent, tools=TOOLS), with_boundaries=with_boundaries, sight=sight)
+    assert prompt.boundaries
     assert len(rendered) == 2

@@ -339,7 +339,9 @@ def test_a_reply_stopped_while_its_chat_renders_is_finished(tiny, monkeypatch):
     assert isinstance(end, Finished) and end.reason == "cancelled" and end.stats.prompt_tokens == 0
 
 
-@pytest.mark.parametrize(("request_", "template"), [(GenerationRequest(messages=ASKED), ENDLESS), (CountTokens(ASKED), IN_C)])
+@pytest.mark.parametrize(
+    ("request_", "template"), [(GenerationRequest(messages=ASKED), ENDLESS), (CountTokens(GenerationRequest(ASKED)), IN_C)]
+)
 def test_cancelling_a_job_ends_its_rendering(tmp_path, monkeypatch, request_, template):
     host, rendering = EngineHost(Engine), threading.Event()
     monkeypatch.setattr(template_sandbox, "cancelled_by", lambda cancel: (cancel and rendering.set(), cancelled_by(cancel))[1])

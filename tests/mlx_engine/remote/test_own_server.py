@@ -8,7 +8,7 @@ from mlx_engine.cli import generate
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
+from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.remote.endpoint import Endpoint
@@ -90,8 +90,10 @@ def test_a_reply_without_a_seed_reports_the_one_that_was_sent(remote: RemoteEngi
 
 
 def test_tokens_are_counted_before_a_reply(server: Serving, remote: RemoteEngine) -> None:
-    request = CountTokens((Message("system", "Be brief."), *ASKED), thinking=True)
-    assert list(to_iter(remote, request)) == list(to_iter(server.engine, request))
+    request = CountTokens(GenerationRequest((Message("system", "Be brief."), *ASKED), thinking=True))
+    (counted,) = to_iter(server.engine, request)
+    assert isinstance(counted, TokenCount)
+    assert list(to_iter(remote, request)) == [TokenCount(counted.tokens, counted.limit)]
 
 
 def test_both_modes_are_compared(remote: RemoteEngine) -> None:

@@ -215,7 +215,7 @@ class TestDiscovery:
             assert failed(run(engine, LoadPair())).code == "remote_no_list"
 
     def test_tokens_are_counted_where_the_server_can(self) -> None:
-        count = CountTokens((Message("user", "Hello!"),))
+        count = CountTokens(GenerationRequest((Message("user", "Hello!"),)))
         with connected(VLLM | {("POST", "/tokenize"): recorded("vllm_dflash/tokenize")}) as (engine, _):
             assert run(engine, count) == [TokenCount(14, 2048)]
         with connected(MLX_LM) as (engine, _):
@@ -226,7 +226,7 @@ class TestDiscovery:
         counted = json_response({"tokens": [1, 313, 204, 836]})
         pages = LLAMA | {("POST", "/apply-template"): rendered, ("POST", "/tokenize"): counted}
         with connected(pages) as (engine, replay):
-            assert run(engine, CountTokens(HELLO.messages)) == [TokenCount(4, 2048)]
+            assert run(engine, CountTokens(GenerationRequest(HELLO.messages))) == [TokenCount(4, 2048)]
         assert json.loads(replay.seen[-2][3])["chat_template_kwargs"] == {"enable_thinking": False}
         assert json.loads(replay.seen[-1][3]) == {"content": "<|im_start|>user\nHello", "add_special": True}
 
@@ -235,7 +235,7 @@ class TestDiscovery:
     def test_what_is_no_count_is_refused(self, server: Responses, body: bytes) -> None:
         pages = {("POST", path): Response(200, (), body) for path in ("/apply-template", "/tokenize")}
         with connected(server | pages) as (engine, _):
-            assert failed(run(engine, CountTokens(HELLO.messages))).code == "remote_no_count"
+            assert failed(run(engine, CountTokens(GenerationRequest(HELLO.messages)))).code == "remote_no_count"
 
     def test_what_concerns_this_computer_is_refused(self) -> None:
         with connected(VLLM) as (engine, _):

@@ -92,5 +92,5 @@ def test_the_tokens_of_images_are_not_counted_as_text() -> None:
     seeing = json.loads(LLAMA[MODELS].body) | {"models": [{"name": "demo", "capabilities": ["completion", "multimodal"]}]}
     responses = LLAMA | {MODELS: Response(200, JSON, json.dumps(seeing).encode())}
     with connected(responses) as (engine, _):
-        end = run(engine, CountTokens(SHOWN.messages))[-1]
+        end = run(engine, CountTokens(GenerationRequest(SHOWN.messages)))[-1]
         assert isinstance(end, Failed) and end.code == "remote_no_count"

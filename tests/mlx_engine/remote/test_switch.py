@@ -69,7 +69,7 @@ def test_replies_come_from_the_server_until_a_pair_is_loaded(switch: EngineSwitc
     info = connect(switch, server)
     assert isinstance(info, PairInfo) and info.remote == server.url.removeprefix("http://")
     assert isinstance(run(switch, HELLO)[-1], Finished)
-    assert isinstance(run(switch, CountTokens(HELLO.messages))[-1], TokenCount)
+    assert isinstance(run(switch, CountTokens(GenerationRequest(HELLO.messages)))[-1], TokenCount)
     assert (posted(server), engine.requests, engine.counted) == (2, [], [])
     assert isinstance(run(switch, Calibrate())[-1], Calibrated), "calibration concerns this computer"
     assert engine.unloaded

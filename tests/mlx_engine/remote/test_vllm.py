@@ -178,7 +178,7 @@ def test_a_setting_that_speculation_does_not_allow_is_refused(remote: Connected)
 
 
 def test_tokens_are_counted_before_a_reply(remote: Connected, local: EngineHost) -> None:
-    request = CountTokens(REQUESTS[0].messages)
+    request = CountTokens(GenerationRequest(REQUESTS[0].messages))
     assert list(to_iter(remote.engine, request)) == list(to_iter(local, request))
     assert isinstance(next(to_iter(remote.engine, request)), TokenCount)
 

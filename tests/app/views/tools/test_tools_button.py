@@ -125,7 +125,7 @@ def test_the_menu_and_the_tooltip_say_what_tools_cost_and_where_calls_go(app: Se
     assert "Tool descriptions use 120 tokens." in entries(button.make_menu())
     app.type("Hello")
     app.until(lambda: app.engine.counted[-1].messages[-1].content == "Hello")
-    assert len(app.engine.counted[-1].tools) == 3  # the context meter counts them too
+    assert len(app.engine.counted[-1].request.tools) == 3  # the context meter counts them too
     app.session.set_settings(ChatSettings())
     app.until(lambda: button.tokens.count is None)
     assert button.toolTip() == "Tools"
