@@ -20,8 +20,8 @@ from app.storage.pictures import Page
 from app.text.language import number, tr, translated
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError, WorkCancelled
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.media import media_process
 
 MOST_FILES = 100  # of a message

@@ -9,9 +9,8 @@ from app.storage.attachments import Attachment, message_of, shortened, shown_to
 from app.storage.chat_tree import asking
 from app.storage.wording import about_tokens
 from app.text.language import number, tr
-from mlx_engine.contract.events import TokenCount
-from mlx_engine.contract.prompt_parts import PromptParts
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.contract.token_counts import PromptParts, TokenCount
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool

@@ -6,8 +6,9 @@ from functools import partial
 from app.session.context_use import ContextUse, NextPrompt, measure
 from app.session.engine_adapter import Delivery, EngineAdapter
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Failed, TokenCount
+from mlx_engine.contract.events import Failed
 from mlx_engine.contract.requests import CountTokens
+from mlx_engine.contract.token_counts import TokenCount
 
 
 class PromptCount:

@@ -9,8 +9,8 @@ from app.session.chat_session import ChatSession
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.contract.token_counts import TokenCount
 
 _PROBE = (Message("user", "."),)
 

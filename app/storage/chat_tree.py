@@ -253,7 +253,7 @@ class Chat:
 
 
 def asking(base: GenerationRequest, earlier: tuple[Message, ...], question: Message) -> GenerationRequest:
-    """Return a request with a chat's earlier messages and a question, after its system prompt.
+    """Return a request with a chat's earlier messages and a question.
 
     All prompts of chats are made here, whether they are sent or only counted.
     """

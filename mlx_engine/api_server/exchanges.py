@@ -21,19 +21,9 @@ from mlx_engine.api_server.sampling_fields import SamplingFields
 from mlx_engine.api_server.served_models import ServedModels
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import (
-    Channel,
-    Commit,
-    CompletedReply,
-    Event,
-    Failed,
-    Finished,
-    PairInfo,
-    PrefillProgress,
-    Round,
-    TokenCount,
-)
+from mlx_engine.contract.events import Channel, Commit, CompletedReply, Event, Failed, Finished, PairInfo, PrefillProgress, Round
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.token_logprobs import PositionLogprobs
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_async

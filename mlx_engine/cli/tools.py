@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from mlx_engine.cli.console import ask, note, progress
 from mlx_engine.contract.client import EngineClient
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
 from mlx_engine.mcp.config import BUILTINS, read_config

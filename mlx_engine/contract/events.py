@@ -13,31 +13,14 @@ from typing import Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
-from mlx_engine.contract.prompt_parts import PromptParts
 from mlx_engine.contract.requests import Contestant, GenerationRequest, Mode, Proposer, Sampling, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.token_logprobs import PositionLogprobs
 
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
 MeasuredBy = Literal["engine", "server", "client"]
 StopReason = Literal["eos", "tool_calls", "stop_string", "length", "cancelled", "error"]
-
-
-@dataclass(frozen=True)
-class TokenCount:
-    """The number of tokens of a prompt, and the target's context length `limit`.
-
-    Attributes:
-        exact: False for an estimate; see `CountTokens.estimate`.
-        left_out: as in `PrefillProgress`.
-        parts: what the prompt consists of, if known.
-    """
-
-    tokens: int
-    limit: int
-    exact: bool = True
-    left_out: int = 0
-    parts: PromptParts | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import mlx.core as mx
 from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
-from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved, TokenCount
+from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -37,6 +37,7 @@ from mlx_engine.contract.requests import (
     TuneDrafter,
     UnloadPair,
 )
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.urgency import Urgency
 from mlx_engine.decoding.sampling import choice_bytes
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns

@@ -8,8 +8,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Mode
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.formats import chat_prompt
 from mlx_engine.formats.chat_prompt import RenderedPrompt
 from mlx_engine.formats.prompt_pieces import parts_of

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.prompt_parts import PromptParts
 from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.contract.token_counts import PromptParts
 from mlx_engine.formats.chat_prompt import RenderedPrompt, text_tokens
 from mlx_engine.formats.chat_text import chat_text
 from mlx_engine.formats.known_prompts import shared_length

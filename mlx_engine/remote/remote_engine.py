@@ -13,16 +13,7 @@ import httpx2
 
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import (
-    ContestantEvent,
-    Event,
-    Failed,
-    Finished,
-    LoadProgress,
-    PrefillProgress,
-    PromptsSaved,
-    TokenCount,
-)
+from mlx_engine.contract.events import ContestantEvent, Event, Failed, Finished, LoadProgress, PrefillProgress, PromptsSaved
 from mlx_engine.contract.limits import cut_results, result_lengths
 from mlx_engine.contract.requests import (
     Compare,
@@ -37,6 +28,7 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     UnloadPair,
 )
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_async
 from mlx_engine.engine.comparison import Comparison
 from mlx_engine.remote.endpoint import Endpoint, address, client_of, complete_address, refused, unreachable

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 

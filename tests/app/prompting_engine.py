@@ -8,8 +8,9 @@ from typing import Any
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.contract.events import Event, Finished, PrefillProgress, TokenCount
+from mlx_engine.contract.events import Event, Finished, PrefillProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine import prepare
 from mlx_engine.formats.sight import Sight
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done

@@ -16,13 +16,12 @@ from mlx_engine.contract.events import (
     Round,
     Stats,
     StopReason,
-    TokenCount,
     WorkProgress,
 )
 from mlx_engine.contract.limits import rolling_window
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
-from mlx_engine.contract.prompt_parts import PromptParts
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, Message, Mode, Request
+from mlx_engine.contract.token_counts import PromptParts, TokenCount
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)

@@ -23,8 +23,8 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import Message
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.hardware import child_process
 from mlx_engine.media import media_process, pdfs
 from tests.app.chats import same, texts

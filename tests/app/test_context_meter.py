@@ -19,9 +19,9 @@ from app.storage.attachments import Attachment
 from app.storage.reply import Reply
 from app.views.chat.foot import ContextView
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import PrefillProgress, TokenCount
-from mlx_engine.contract.prompt_parts import PromptParts
+from mlx_engine.contract.events import PrefillProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Request, ToolSpec
+from mlx_engine.contract.token_counts import PromptParts, TokenCount
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_several_replies import refused_by

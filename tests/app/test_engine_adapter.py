@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 
 from app.session.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Failed, Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import Failed, Finished, PairInfo
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message, Request
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.host import EngineHost
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse

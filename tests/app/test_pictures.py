@@ -26,8 +26,8 @@ from app.storage.store import Snapshot, Store
 from app.storage.wording import not_read
 from mlx_engine.contract import requests
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import TokenCount
 from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.tool import ToolResult

@@ -17,11 +17,11 @@ from mlx_engine.contract.events import (
     Source,
     Stats,
     StopReason,
-    TokenCount,
     WorkProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.token_counts import TokenCount
 from tests.engine_double import EngineDouble
 
 TEXT = '''## Checking whether a number is prime

@@ -20,11 +20,11 @@ from mlx_engine.contract.events import (
     Stats,
     StopReason,
     TextDifference,
-    TokenCount,
     WorkProgress,
 )
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Mode
+from mlx_engine.contract.token_counts import TokenCount
 from tests.engine_double import EngineDouble
 
 

@@ -19,7 +19,7 @@ from app.widgets.layout import Flow, column, row
 from app.widgets.picture_loader import Shown
 from app.widgets.picture_tile import PictureTile
 from app.widgets.theme import Theme, set_look
-from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.token_counts import TokenCount
 
 MAX_TEXT = 300_000  # characters shown of a file
 SIDE = QSize(38, 38)  # of a picture in a chip

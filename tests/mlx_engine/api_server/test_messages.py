@@ -458,26 +458,6 @@ class TestReplies:
         assert events[0]["message"]["usage"]["input_tokens"] == 0 and events[-2]["usage"]["input_tokens"] > 0
 
 
-class TestCounting:
-    def test_tokens_are_counted(self, server: Serving) -> None:
-        got = server.post(f"{PATH}/count_tokens?beta=true", messages=[USER], system="Be brief.", tools=[READ], model="default")
-        assert answered(got) == {"input_tokens": 7}
-
-    def test_the_prompt_of_the_reply_is_counted(self, server: Serving, engine: played.PlayedEngine) -> None:
-        """Effort was left out, and a reply to continue was counted as a message."""
-        said = {"messages": [USER, {"role": "assistant", "content": "Well"}], "output_config": {"effort": "high"}, "tools": [READ]}
-        answered(server.post(PATH, max_tokens=9, **said))
-        answered(server.post(f"{PATH}/count_tokens", **said))
-        counted, sent = engine.counted[-1], engine.requests[-1]
-        assert sent.effort == "high" and sent.continue_from == "Well"
-        for name in ("messages", "continue_from", "continue_thinking", "thinking", "effort", "tools", "tool_choice"):
-            assert getattr(counted, name) == getattr(sent, name), name
-
-    def test_counting_refuses_what_replies_refuse(self, server: Serving) -> None:
-        refused(server.post(f"{PATH}/count_tokens", messages=[USER], model="claude-9"), 404)
-        assert "“messages" in refused(server.post(f"{PATH}/count_tokens", messages=[]))["message"]
-
-
 class TestErrors:
     def test_errors_of_this_dialects_paths_have_its_shape(self, server: Serving) -> None:
         assert refused(server.client.get(PATH), 405)["type"] == "invalid_request_error"

@@ -6,8 +6,9 @@ from contextlib import aclosing
 from typing import Any
 
 from mlx_engine.contract.client import Deliver, Run
-from mlx_engine.contract.events import Queued, TokenCount
+from mlx_engine.contract.events import Queued
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Request
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import Inbox, to_async
 
 

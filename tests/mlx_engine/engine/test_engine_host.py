@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Event, TokenCount
+from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost, _HostRun
 from tests.engine_double import EngineDouble

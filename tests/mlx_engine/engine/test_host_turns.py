@@ -10,8 +10,9 @@ import pytest
 
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import Commit, Event, Failed, Queued, TokenCount, WorkProgress
+from mlx_engine.contract.events import Commit, Event, Failed, Queued, WorkProgress
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, MeasureMachine, Message, Request
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.urgency import MOST_PASSED, Urgency
 from mlx_engine.engine.host import EngineHost
 from tests.engine_double import EngineDouble

@@ -27,8 +27,9 @@ from transformers import AutoTokenizer
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError, WorkCancelled
-from mlx_engine.contract.events import Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import Finished, PairInfo
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Message
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost

@@ -8,8 +8,9 @@ from mlx_engine.cli import generate
 from mlx_engine.cli.main import main
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress, TokenCount
+from mlx_engine.contract.events import Commit, Event, Failed, Finished, PairInfo, PrefillProgress
 from mlx_engine.contract.requests import Calibrate, CountTokens, GenerationRequest, LoadPair, Message, Request, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.remote import statistics
 from mlx_engine.remote.endpoint import Endpoint
 from mlx_engine.remote.remote_engine import RemoteEngine

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, PairInfo
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -19,6 +19,7 @@ from mlx_engine.contract.requests import (
     Message,
     Request,
 )
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
 from tests.app.scripted_engine import ScriptedEngine

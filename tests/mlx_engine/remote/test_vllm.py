@@ -10,8 +10,9 @@ import pytest
 from mlx_engine.cli import generate
 from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo, TokenCount
+from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, Finished, PairInfo
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, LoadPair, Message, Mode, Sampling
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.library.pair import demo_pair

@@ -16,7 +16,7 @@ from app.session.context_use import ContextUse, Misfit
 from app.session.page_choice import PageChoice, numbers_in, page_tokens
 from app.storage.attachments import Attachment, message_of, unread
 from app.storage.pictures import Got, Page, Picture, Sent, StoredFile
-from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.media.pdfs import Why
 
 pages = st.lists(

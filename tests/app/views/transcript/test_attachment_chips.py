@@ -17,7 +17,7 @@ from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
-from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.token_counts import TokenCount
 from tests.app.conftest import Begin, Start
 from tests.app.pictures import document, landscape, lost, picture
 

@@ -1,4 +1,4 @@
-"""What a prompt consists of, in tokens."""
+"""The size of a prompt, and what it consists of, in tokens."""
 
 from dataclasses import astuple, dataclass
 
@@ -28,3 +28,20 @@ class PromptParts:
     @property
     def total(self) -> int:
         return sum(astuple(self))
+
+
+@dataclass(frozen=True)
+class TokenCount:
+    """The number of tokens of a prompt, and the target's context length `limit`.
+
+    Attributes:
+        exact: False for an estimate; see `CountTokens.estimate`.
+        left_out: as in `PrefillProgress`.
+        parts: what the prompt consists of, if known.
+    """
+
+    tokens: int
+    limit: int
+    exact: bool = True
+    left_out: int = 0
+    parts: PromptParts | None = None
