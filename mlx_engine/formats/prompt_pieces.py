@@ -89,7 +89,7 @@ def _found(text: str, request: GenerationRequest, size: Callable[[str], int]) ->
 
 
 def _pieces(message: Message, is_last: bool) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a message without spaces around them, and the parts that they belong to."""
+    """Yield the stripped texts of a message, and the parts that they belong to."""
     if thinking := message.thinking.strip():
         yield "thinking", thinking
     own = {"system": "system", "tool": "results"}.get(message.role, "message" if is_last else "chat")
@@ -100,7 +100,7 @@ def _pieces(message: Message, is_last: bool) -> Iterator[tuple[str, str]]:
 
 
 def _difference(text: str, bare: str, size: Callable[[str], int]) -> int:
-    """Return how many tokens more a text has than another one with the same beginning and end."""
+    """Return how many tokens a text has more than another, where they differ."""
     start = shared_length(text, bare)
     end = shared_length(text[start:][::-1], bare[start:][::-1])
     return max(0, size(text[start : len(text) - end]) - size(bare[start : len(bare) - end]))
