@@ -226,7 +226,7 @@ class Chat:
     def base_request(
         self, after: Node | None, mode: Mode = "plain", thinking: bool = False, sampling: Sampling | None = None
     ) -> GenerationRequest:
-        """Return the request for a reply after a message, without its messages; see `asking`."""
+        """Return the request for a reply after a message, without messages yet."""
         settings = self.settings
         return GenerationRequest(
             messages=(Message("system", settings.system),) if settings.system.strip() else (),
