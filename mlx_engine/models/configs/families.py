@@ -1,11 +1,14 @@
 """Model families as plain data, without MLX.
 
 A family is the `model_type` in a target's config.json. DFlash supports the families in `FAMILIES`; others decode plainly.
-`NOT_RUNNABLE` lists families with published drafters for which mlx-lm has no model.
+`NOT_RUNNABLE` lists families with published drafters for which mlx-lm has no model, and which wait for a later release. Most differ
+from mlx-lm's models in more than names: deepseek_v4 and glm5_next by hyper connections and pooled indexers, qwen4_exp by tables of
+n-grams.
 """
 
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -118,5 +121,12 @@ def why_not_runnable(config: dict) -> EngineText | None:
     family = str(config.get("model_type"))
     if (name := NOT_RUNNABLE.get(family)) is None:
         return None
-    template = "{name} can't run: the installed mlx-lm doesn't support the “{family}” family."
-    return EngineText.of("no_mlx_lm_model", template, name=name, family=family)
+    template = "{name} can't run: mlx-lm {version} doesn't support the “{family}” family. It needs a later release."
+    return EngineText.of("no_mlx_lm_model", template, name=name, version=_mlx_lm_version(), family=family)
+
+
+def _mlx_lm_version() -> str:
+    try:
+        return version("mlx-lm")
+    except PackageNotFoundError:
+        return ""
