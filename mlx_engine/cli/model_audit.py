@@ -158,13 +158,11 @@ def _ask_drafter(hub: Hub, partner: str, drafter: DrafterRepo, result: AuditedRe
         listing = hub.listing(drafter.repo)
         listing = head_listing(hub, listing) if is_head(drafter.repo) else listing
         config, problem = hub.read_json(listing, "config.json"), None
-    nested = config.get("dflash_config")
-    block = config.get("block_size", nested.get("block_size") if isinstance(nested, dict) else None)
-    _describe(result, listing, kind=kind_name(config), block_size=block)
+    _describe(result, listing, kind=kind_name(config))
     if problem:
         result.faults.append(str(problem))
     else:
-        parse(config)
+        result.facts["block_size"] = parse(config).block_size
     # the license is that of the model around a head
     stated = {} if is_head(drafter.repo) else {"license": drafter.license}
     result.compare(kind=drafter.kind, block_size=drafter.block_size, size_gb=drafter.size_gb, **stated)

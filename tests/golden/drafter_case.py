@@ -80,9 +80,9 @@ def check(folder: Path) -> tuple[str, list[str]]:
 
 
 def _round(found: Differences, drafter: DFlashDrafter, context: DraftContext, name: str, stored: dict[str, mx.array]) -> None:
-    anchor, rows = stored["block_ids"][:1].astype(mx.uint32), stored["block_ids"].size
-    masks = stored["block_ids"][1:].tolist()
-    found.same(name, "masks", [drafter.config.mask_token] * (rows - 1), masks)
+    anchor, masks = stored["block_ids"][:1].astype(mx.uint32), stored["block_ids"][1:].tolist()
+    rows = stored["block_ids"].size + 1 - drafter.config.first_row  # one more than the rows that propose
+    found.same(name, "masks", [drafter.config.mask_token] * len(masks), masks)
     hidden = drafter.hidden(context, anchor, rows)
     logits = drafter.logits(hidden)
     tokens = drafter.propose(context, anchor, rows, _GREEDY, None)

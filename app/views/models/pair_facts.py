@@ -130,6 +130,13 @@ def _advantages(one: Candidate) -> str:
     notes = {
         "The drafter was trained on non-thinking replies.": tr("The drafter was trained on non-thinking replies."),
         "The drafter was fine-tuned for Three.js code.": tr("The drafter was fine-tuned for Three.js code."),
+        "Trained for token trees, with 4.6 to 9.6× the plain speed on a B200. Slipstream drafts one path.": tr(
+            "Trained for token trees, with 4.6 to 9.6× the plain speed on a B200. Slipstream drafts one path."
+        ),
+        "Trained for token trees. Slipstream drafts one path.": tr("Trained for token trees. Slipstream drafts one path."),
+        "Published tokens per round: 2.7 to 3.8 with thinking, 3.3 to 6.5 without.": tr(
+            "Published tokens per round: 2.7 to 3.8 with thinking, 3.3 to 6.5 without."
+        ),
     }
     note = one.shown.drafter.note if one.shown.drafter else ""
     return sentences(*reasons, notes.get(note, note), one.note)

@@ -24,9 +24,7 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "projector_type": ("dspark",),
     "hidden_activation": ("gelu_pytorch_tanh",),
 }
-_EXEMPT = frozenset(
-    "sample_from_anchor enable_confidence_head markov_rank partial_rotary_factor rope_is_neox_style attention_sink_bias".split()
-)
+_EXEMPT = frozenset("enable_confidence_head markov_rank partial_rotary_factor rope_is_neox_style attention_sink_bias".split())
 
 
 @dataclass(frozen=True, kw_only=True)

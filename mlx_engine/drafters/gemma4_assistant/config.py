@@ -86,6 +86,9 @@ def read(config: dict) -> AssistantConfig:
             }
         }
     )
+    fields.get("final_logit_softcapping")  # has no effect: it keeps the order of the tokens
+    outer.refuse_unread()
+    fields.refuse_unread()
     ropes = [ConfigFields({kind: {"rope_parameters": rope[kind]}}) for kind in _ATTENTION]
     made = AssistantConfig(
         **sizes(context),

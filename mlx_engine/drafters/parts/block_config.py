@@ -19,18 +19,20 @@ class BlockConfig(DrafterConfig):
 
 
 def block_fields(
-    fields: PublishedFields, usual: bool | None = None, first_row: int = 1, partial: str = "", copied: bool = False
+    fields: PublishedFields, usual: bool | None = None, first_row: int | None = None, partial: str = "", copied: bool = False
 ) -> dict[str, Any]:
     """Return the arguments of `BlockConfig`.
 
     Args:
         fields: the config.
         usual: as for `PublishedFields.causality`.
-        first_row: as in `BlockConfig`.
+        first_row: as in `BlockConfig`; None if the config says whether the anchor's row proposes.
         partial, copied: as for `PublishedFields.common`.
     """
     common = fields.common(partial, copied)  # first, because it bounds the number of layers
     types = fields.layer_types(common["layers"])
+    if first_row is None:
+        first_row = 0 if fields.flag("sample_from_anchor") else 1
     size = fields.whole("block_size", None, 1 + first_row, MAX_BLOCK_ROWS - 1 + first_row)
     return {
         **common,

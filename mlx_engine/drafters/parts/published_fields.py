@@ -14,7 +14,7 @@ _SUPPORTED: dict[str, tuple[Any, ...]] = {
     "draft_ffn_type": ("dense",),
     "partial_rotary_factor hc_mult": (1,),
     "is_neox_style rope_is_neox_style use_aux_hidden_state use_qk_norm qk_norm": (True,),
-    "sample_from_anchor shift_label mlp_bias attention_sink_bias add_swa_attention_sink_bias": (False,),
+    "shift_label mlp_bias attention_sink_bias add_swa_attention_sink_bias": (False,),
     "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
     "markov_rank attn_logit_softcapping": (0,),
     "gating": (False,),
@@ -75,10 +75,13 @@ class PublishedFields(ConfigFields):
             types: the layers' kinds of attention.
             usual: what holds for all layers unless a field says otherwise; None if only sliding layers are causal.
         """
-        explicit, older = self.flag("is_causal"), self.flag("causal")
-        if explicit is not None and older is not None and explicit != older:
-            raise contradiction("is_causal", explicit, "causal", older)
-        explicit = older if explicit is None else explicit
+        explicit, named = None, ""
+        for name in ("is_causal", "causal", "causal_head"):  # z-lab's, vLLM's, and JetSpec's
+            if (value := self.flag(name)) is None:
+                continue
+            if explicit is not None and explicit != value:
+                raise contradiction(named, explicit, name, value)
+            explicit, named = value, name
         if explicit is None and self.flag("dflash_query_causal"):
             explicit = True
         if explicit is None and self.flag("use_swa") and self.get("layer_types") is None:

@@ -94,6 +94,8 @@ def test_a_config_that_transformers_writes_again_is_read_the_same(folder, whole,
         ({"num_centroids": None}, "num_centroids"),
         ({"num_centroids": 33}, "num_centroids"),
         ({"centroid_intermediate_top_k": 33}, "centroid_intermediate_top_k"),
+        ({"output_multiplier": 0.5}, "output_multiplier"),
+        ({"attention_sink_bias": True}, "attention_sink_bias"),
     ],
 )
 def test_an_unsupported_assistant_is_refused_by_its_field(fields, name):
@@ -103,6 +105,11 @@ def test_an_unsupported_assistant_is_refused_by_its_field(fields, name):
     assert parse(CONFIG)
     with pytest.raises(UserError, match=name):
         parse(config)
+
+
+def test_an_unknown_field_outside_the_text_config_is_refused():
+    with pytest.raises(UserError, match="unknown “sample_from_anchor”"):
+        parse({**CONFIG, "sample_from_anchor": True})
 
 
 def test_it_needs_a_gemma_4_target():

@@ -21,6 +21,9 @@ DRAFTERS = (
     "07_dflash2_scales",
     "08_v1_rope_parameters",
     "09_v1_noncausal_swa",
+    "10_v1_causal_head",
+    "11_v1_from_anchor",
+    "12_dflash2_from_anchor",
 )
 PAIRS = (
     "dspark_1", "dspark_2", "dspark_3", "e2e_gpt_oss", "e2e_qwen3", "e2e_qwen3_5", "eagle3_1", "eagle3_2", "gemma4_assistant_1",
@@ -67,6 +70,19 @@ def change_tensors(path: Path, edit: Callable[[dict[str, mx.array]], None]) -> N
 def test_the_checker_detects_a_misread_drafter(copy: Callable[[str], Path], field: str, value: object) -> None:
     folder = copy("01_v1_full")
     change(folder / "drafter" / "config.json", lambda config: config.update({field: value}))
+    assert check_case(folder).miss
+
+
+def test_the_checker_detects_a_causal_drafter_read_as_another(copy: Callable[[str], Path]) -> None:
+    folder = copy("10_v1_causal_head")
+    change(folder / "drafter" / "config.json", lambda config: config["dflash_config"].update(causal_head=False))
+    assert "hidden differ" in check_case(folder).miss
+
+
+@pytest.mark.parametrize("name", ["11_v1_from_anchor", "12_dflash2_from_anchor"])
+def test_the_checker_detects_that_another_row_proposes(copy: Callable[[str], Path], name: str) -> None:
+    folder = copy(name)
+    change(folder / "drafter" / "config.json", lambda config: config.update(sample_from_anchor=False))
     assert check_case(folder).miss
 
 

@@ -22,6 +22,8 @@ SOURCES = {
     "redhat": "a public course on vLLM: config.json of RedHatAI/Qwen3.8-27B-speculator.dspark-preview",
     "eagle3": "tests of a converter of EAGLE-3 configs in speculators' layout, and notes on RedHatAI/Qwen3-8B-speculator.eagle3",
     "poolside": "tests of two readers of poolside's drafters: “official config”, “poolside config”",
+    "jetspec": "public notes on a converter of JetSpec/jetspec-Qwen3.6-35B-A3B at ffb38cf9917e: “observed config essentials”",
+    "daocloud": "a public summary of the card of DaoCloud/Qwen3.8-27B-DFlash2-Exp",
     "transformers": "transformers 5.23.0: defaults of the config class",
 }
 STAND_INS: Config = {"rms_norm_eps": 1e-6, "rope_theta": 10_000_000, "head_dim": 128}
@@ -148,6 +150,24 @@ DRAFTERS: dict[str, tuple[str, Config]] = {
         "splash", _dflash2(5, 5120, 17408, 248070, [5, 19, 33, 47, 61], num_target_layers=64)
     ),
     "incoai/Qwen3.6-35B-A3B-DFlash2": ("splash", _dflash2(6, 2048, 6144, 248077, [1, 6, 11, 16, 22, 27, 32, 37])),
+    "JetSpec/jetspec-Qwen3.6-35B-A3B": ("jetspec", {
+        "architectures": ["DFlashDraftModel"], "auto_map": {"AutoModel": "dflash.DFlashDraftModel"}, "block_size": 16,
+        "dflash_config": {"causal_head": True, "mask_token_id": 248070, "target_layer_ids": [1, 10, 19, 28, 37]},
+        "dtype": "bfloat16", "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 8, "num_attention_heads": 32,
+        "num_key_value_heads": 4, "head_dim": 128, "num_target_layers": 40, "vocab_size": 248320,
+        "rope_parameters": {"rope_theta": 10000000, "rope_type": "default"}, "rms_norm_eps": 1e-6,
+    }),
+    # Stand-ins: the mask token and the names of the layout's own fields
+    "DaoCloud/Qwen3.8-27B-DFlash2-Exp": ("daocloud", {
+        "architectures": ["DFlash2DraftModel"], "speculators_model_type": "dflash2", "block_size": 7, "sample_from_anchor": True,
+        "aux_hidden_state_layer_ids": [6, 20, 34, 48, 62], "mask_token_id": 248070, "draft_vocab_size": 248320,
+        "conv_kernel_size": 2, "conv_group_size": 16, "selector_rank": 256, "selector_top_k": 16,
+        "sliding_window_non_causal": True, "transformer_layer_config": {
+            "model_type": "qwen3", "num_hidden_layers": 5, "hidden_size": 5120, "intermediate_size": 17408,
+            "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+            "rope_theta": 10_000_000, "layer_types": [_SLIDING] * 5, "sliding_window": 2048, "vocab_size": 248320,
+        },
+    }),
     "openbmb/MiniCPM5-2B-DSpark": ("splash", {
         "architectures": ["Qwen3DSparkModel"], "model_type": "qwen3", "hidden_act": "silu", "hidden_size": 2048,
         "num_hidden_layers": 5, "layer_types": [_FULL] * 5, "intermediate_size": 6144, "num_attention_heads": 16,
@@ -292,7 +312,7 @@ NO_TARGET_KNOWN = {
 }
 NO_DRAFTER_KNOWN = {
     "DaoCloud/Muse-Glimmer-30B-DSpark", "Fluxmire/Qwen3.6-27B-DFlash2", "JetBrains/Qwen3.6-27B-DFlash2",
-    "Koopah/Qwen3.6-35B-A3B-NVFP4-DSPARK", "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3",
+    "JetSpec/jetspec-qwen3-8b", "Koopah/Qwen3.6-35B-A3B-NVFP4-DSPARK", "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3",
     "RedHatAI/Llama-3.3-70B-Instruct-speculator.eagle3", "RedHatAI/Qwen3-14B-speculator.eagle3",
     "RedHatAI/Qwen3-32B-speculator.eagle3", "RedHatAI/Qwen3.6-35B-A3B-speculator.dspark",
     "RedHatAI/gemma-4-31B-it-speculator.dflash", "RedHatAI/gemma-4-31B-it-speculator.eagle3",

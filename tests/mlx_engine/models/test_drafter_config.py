@@ -129,6 +129,9 @@ def test_speculators_layout_says_the_same_with_layers_numbered_by_what_enters_th
         ({"is_causal": False}, (False, False, False)),
         ({"causal": True}, (True, True, True)),
         ({"causal": False, "is_causal": False}, (False, False, False)),
+        ({"causal_head": True}, (True, True, True)),
+        ({"causal_head": True, "causal": True}, (True, True, True)),
+        ({"causal_head": False}, (False, False, False)),
     ],
 )
 def test_causality_of_each_layer(fields, causal):
@@ -192,6 +195,14 @@ def test_an_mtp_head_is_read_from_its_targets_config():
     flat = {**MTP_NATIVE["text_config"], **experts, "model_type": "qwen3_next", "rope_parameters": None, "norm_topk_prob": False}
     next_config = parse({**flat, "rope_theta": 10_000_000, "partial_rotary_factor": 0.5, "mtp_num_hidden_layers": None})
     assert next_config == replace(parse(nested), experts=Experts(8, 2, 16, normalized=False))
+
+
+@pytest.mark.parametrize(("config", "kind"), [(V1, "dflash"), (V2, "dflash2")])
+@pytest.mark.parametrize(("anchor", "first_row"), [(None, 1), (False, 1), (True, 0)])
+def test_the_row_of_the_anchor_proposes_if_the_config_says_so(config, kind, anchor, first_row):
+    read = parse(speculators(config, kind, sample_from_anchor=anchor))
+    assert read.first_row == first_row and read.block_size == parse(config).block_size + 1 - first_row
+    assert parse({**config, "sample_from_anchor": anchor}).first_row == first_row
 
 
 @pytest.mark.parametrize(("count", "first_row"), [(6, 0), (5, 1), (3, 1)])
@@ -258,7 +269,8 @@ def test_an_older_speculators_config_tells_the_first_row_by_its_proposals(count,
         (V2, {"draft_vocab_size": 100}, "draft_vocab_size"),
         (speculators(V1), {"speculators_model_type": "dspark"}, "speculators_model_type"),
         (speculators(V1), {"architectures": ["Eagle3Speculator"]}, "architectures"),
-        (speculators(V1), {"sample_from_anchor": True}, "sample_from_anchor"),
+        (V1, {"causal_head": True, "is_causal": False}, "causal_head"),
+        (speculators(V1), {"sample_from_anchor": "yes"}, "sample_from_anchor"),
         (speculators(V1), {"aux_hidden_state_layer_ids": [0, 4]}, "aux_hidden_state_layer_ids"),
         (speculators(V1), {"aux_hidden_state_layer_ids": None}, "aux_hidden_state_layer_ids"),
         (speculators(V1), {"target_layer_ids": [1, 2, 3]}, "target_layer_ids"),
