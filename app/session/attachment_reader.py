@@ -266,7 +266,8 @@ class AttachmentReader(QObject):
                 shown.append(tr("{count} more files can't be attached.", count=number(more)) if more > 1 else texts[-1])
             if files is self.files:
                 self.incomplete.emit()
-            self.refused.emit(Notice("\n".join(shown), topic="refused"))  # instead of the notice with fewer files
+            page = "guide#how-do-i-ask-about-images-and-pdfs"
+            self.refused.emit(Notice("\n".join(shown), topic="refused", help=page))  # instead of the notice with fewer files
         if not any(one.files is files for one in self._readings):
             self._refusals.clear()
         self._read_next(files)

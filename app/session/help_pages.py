@@ -8,6 +8,7 @@ PAGES_BY_CODE = {
     "gpu_failed": "troubleshooting#the-gpu-failed",
     "hub_offline": _OFFLINE,
     "internal": "troubleshooting#how-do-i-report-a-problem",
+    "no_chat_template": "models#can-i-use-base-models",
     "offline": _OFFLINE,
     "offline_command": _OFFLINE,
     "remote_context_exceeded": "guide#what-happens-when-the-context-is-full",

@@ -139,7 +139,7 @@ class _OpenFile:
         return status.st_ino, status.st_size
 
     def read(self) -> dict[str, ConnectionRecord]:
-        """Return the last record of each connection; none of far too large a file."""
+        """Return each connection's last record, unless the file is far too large."""
         _, size = self.size
         if size > 2 * _FULL:
             return {}

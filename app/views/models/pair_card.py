@@ -181,18 +181,22 @@ class PairCard(ScrollingPage):
         failed = download is not None and state == "failed"
         problem = one.shown.problem if state == "absent" else None
         reason = one.why_not or (download.note if download is not None and failed else problem)
-        text = translated(reason) if reason else ""
-        if not text and state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
+        text = page = ""
+        if reason is not None:
+            usual = "troubleshooting#a-pair-doesnt-load" if one.why_not else "troubleshooting#a-download-stops"
+            text, page = translated(reason), help_page(reason.code, usual)
+        elif state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")
-        text = text or (translated(one.shown.chat_problem) if one.shown.chat_problem else "")
+            page = help_page("repo_gated")
+        elif one.shown.chat_problem is not None:
+            text, page = translated(one.shown.chat_problem), help_page(one.shown.chat_problem.code)
         self.problem.setText(text)
         self._panel.setVisible(bool(text))
         set_look(self._panel, "error" if failed or (reason is not None and reason is problem) else "notice")
         self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
         self.again.setVisible(reason is not None and reason is problem)
-        usual = "models#what-does-the-picker-tell-me" if one.why_not else "troubleshooting#a-download-stops"
-        self._help_page = help_page(reason.code, usual) if reason is not None else ""
-        self.help.setVisible(bool(self._help_page))
+        self._help_page = page
+        self.help.setVisible(bool(page))
 
     @Slot()
     def _show_help(self) -> None:
