@@ -143,9 +143,10 @@ class _OpenFile:
         _, size = self.size
         if size > 2 * _FULL:
             return {}
-        *lines, last = os.pread(self._stream.fileno(), size - self._start, self._start).split(b"\n")
+        data = os.pread(self._stream.fileno(), size - self._start, self._start)
+        *lines, last = data.split(b"\n")
         self._found |= {record.id: record for record in map(_parsed, lines) if record is not None}
-        self._start = size - len(last)
+        self._start += len(data) - len(last)
         latest = _parsed(last)
         return self._found if latest is None else self._found | {latest.id: latest}
 
