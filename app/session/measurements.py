@@ -6,6 +6,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.help_pages import help_page
 from app.system import power
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
@@ -129,7 +130,7 @@ class RooflineRunner(QObject):
         self._run: Run | None = None
         self.found: Roofline | None = None
         self.progress: WorkProgress | None = None
-        self.error = ""
+        self.error = self.error_page = ""  # a text, and the page of Help about it
         self.stopped = False
 
     @property
@@ -148,7 +149,8 @@ class RooflineRunner(QObject):
     def _submit(self, request: MeasureMachine | SelectKernels) -> None:
         if self.running:
             return
-        self.error, self.stopped = "", False
+        self.error = self.error_page = ""
+        self.stopped = False
         self.progress = WorkProgress(0.0, EngineText("", tr("Waiting for the engine")))
         self._run = self._engine.submit(request, self._receive)
         self.changed.emit()
@@ -176,7 +178,7 @@ class RooflineRunner(QObject):
                     self.kernels_selected.emit(kernels)
                     self.progress = WorkProgress(1.0, EngineText("", tr("Finishing")))
                 case Failed() as failed:
-                    self.error = translated(failed)
+                    self.error, self.error_page = translated(failed), help_page(failed.code)
                 case None:
                     self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
                     self._run = self.progress = None

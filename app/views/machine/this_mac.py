@@ -119,7 +119,7 @@ class ThisMacDialog(QDialog):
         selected = self._loader.calibration.kernels if pair else None
         self.kernels.setText(kernel_evidence(selected) if selected else "")
         self.kernels.setVisible(selected is not None)
-        self.error.label.setText(self._runner.error)
+        self.error.show_text(self._runner.error, self._runner.error_page)
         self.error.setVisible(bool(self._runner.error))
         self.bar.setVisible(progress is not None)
         self.bar.show_fraction(progress.fraction if progress else None)

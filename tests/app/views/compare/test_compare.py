@@ -25,13 +25,14 @@ from app.text.plain_text import clean
 from app.views.compare.compare_view import CompareDialog
 from app.views.compare.comparison_card import HEIGHT, WIDTH, card
 from app.views.pictures.pdf_dialog import PdfDialog
-from mlx_engine.contract.errors import EngineText
+from app.window.help import HelpDialog
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import NextReply, TextDifference
 from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, LoadPair, Proposer
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, Start
 from tests.app.pictures import document_data, landscape
-from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
 from tests.app.scripted_engine import stats as figures
 
 
@@ -145,11 +146,13 @@ def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot
 
 
 def test_a_failed_comparison_shows_the_error(begin: Start) -> None:
-    app = begin(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
+    app = begin(ScriptedEngine([answer("Hi."), [UserError("gpu_failed", "The GPU failed.")]]))
     app.ask("Hi")
     app.run("compare")
     app.until(lambda: not app.activity.busy)
-    assert app.dialog(CompareDialog).error.label.text() == "The memory ran out."
+    assert app.dialog(CompareDialog).error.label.text() == "The GPU failed."
+    app.dialog(CompareDialog).error.help.click()
+    assert app.dialog(HelpDialog).page == "troubleshooting"
     assert app.dialog(CompareDialog).record is None
     app.dialog(CompareDialog).close()
 

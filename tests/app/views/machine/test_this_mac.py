@@ -12,6 +12,7 @@ from app.system import power
 from app.system.macos import Activity
 from app.views.machine import this_mac
 from app.views.machine.this_mac import ThisMacDialog, about
+from app.window.help import HelpDialog
 from mlx_engine.cli import doctor
 from mlx_engine.cli.bench import roofline_table
 from mlx_engine.contract.errors import UserError
@@ -77,13 +78,16 @@ def test_an_error_is_shown_and_chatting_still_works(begin: Callable[..., Running
     engine = ScriptedEngine()
 
     def fail(cancel: threading.Event, again: bool) -> None:
-        raise UserError("scripted", "No.")
+        raise UserError("gpu_failed", "No.")
 
     monkeypatch.setattr(engine, "roofline", fail)
     running = begin(engine)
     page = opened(running)
     running.until(lambda: bool(running.roofline_runner.error))
     assert page.error.label.text() == "No." and page.error.isVisible()
+    page.error.help.click()
+    dialog = running.window.dialogs.find(HelpDialog)
+    assert dialog is not None and dialog.page == "troubleshooting"
     running.ask("Hello?")
 
 
