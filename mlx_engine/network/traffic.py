@@ -116,7 +116,7 @@ class Traffic:
     """
 
     ended = True  # until the record begins
-    _at_work = 0  # reads, writes, and the like that have begun and not ended
+    _at_work = 0  # number of reads, writes, and handshakes in progress
 
     def __init__(
         self,

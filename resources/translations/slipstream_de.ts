@@ -2566,12 +2566,12 @@
         <message>
             <location filename="../../app/views/chat/quiet_note.py" />
             <source>Quiet mode, on battery: replies take about twice as long</source>
-            <translation>Leiser Modus im Batteriebetrieb: Antworten dauern etwa doppelt so lange</translation>
+            <translation>Leiser Modus (Batterie): Antworten dauern etwa doppelt so lang</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/quiet_note.py" />
             <source>Quiet mode: replies take about twice as long</source>
-            <translation>Leiser Modus: Antworten dauern etwa doppelt so lange</translation>
+            <translation>Leiser Modus: Antworten dauern etwa doppelt so lang</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/quiet_note.py" />
