@@ -139,6 +139,10 @@ def test_a_note_below_the_composer_turns_quiet_mode_off(start: Start, monkeypatc
     preferences.quiet_on_battery = True
     app.until(note.isVisible)
     assert "on battery" in note.label.text()
+    preferences.quiet_mode = True
+    assert "on battery" not in note.label.text()
+    preferences.quiet_mode = False
+    assert "on battery" in note.label.text()
     note.button.click()
     assert not note.isVisible() and not app.services.quiet_mode.on and not preferences.quiet_on_battery
 

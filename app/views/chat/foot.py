@@ -57,7 +57,7 @@ class Foot(QWidget):
         services.message.changed.connect(self._show_wait)
         self.legend = SourceLegend(theme)
         self.goes_to = small_label(theme, look="faint", elided=True)
-        self.quiet = QuietNote(theme, services.quiet_mode, loader)
+        self.quiet = QuietNote(theme, services.quiet_mode, services.preferences, loader)
         self.notes = row((self.legend, 1), (self.goes_to, 1), (self.quiet, 1), spacing=0, margins=(0, 0, 0, 0))
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()

@@ -18,15 +18,14 @@ class QuietNote(QWidget):
     It is hidden while messages go to a server, whose replies aren't slower.
     """
 
-    def __init__(self, theme: Theme, quiet: QuietMode, loader: PairLoader) -> None:
+    def __init__(self, theme: Theme, quiet: QuietMode, preferences: Preferences, loader: PairLoader) -> None:
         super().__init__()
         self._quiet, self._loader = quiet, loader
         self.label = small_label(theme, look="faint", elided=True)
-        self.label.setAccessibleName(tr("Note"))
         self.button = button(tr("Turn Off"), tr("Turn off quiet mode"), "quiet", quiet.toggle)
         theme.set_font(self.button, SMALL)
         row(self.label, self.button, None, spacing=0, parent=self)
-        for signal in (quiet.changed, loader.changed, loader.loaded):
+        for signal in (quiet.changed, preferences.changed, loader.changed, loader.loaded):
             signal.connect(self.refresh)
         self.refresh()
 
