@@ -1,5 +1,6 @@
 """What surrounds a reply: the computer's heat, power, and memory."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -45,8 +46,13 @@ class Conditions:
             saves_power=max(self.saves_power, other.saves_power, key=_SWITCH.index),
             on_battery=max(self.on_battery, other.on_battery, key=_SWITCH.index),
             charge=min(charges, default=None),
-            pressure=max(self.pressure, other.pressure, key=_PRESSURES.index),
+            pressure=worst((self.pressure, other.pressure)),
         )
+
+
+def worst(pressures: Iterable[Pressure | None]) -> Pressure | None:
+    """Return the highest pressure that is known, or None."""
+    return max(pressures, key=_PRESSURES.index, default=None)
 
 
 _HEATS: tuple[Heat | None, ...] = (None, *get_args(Heat))

@@ -15,6 +15,7 @@ import platformdirs
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import read_json, write_json
 from mlx_engine.contract.machine_events import MachineFacts
+from mlx_engine.hardware import cgroup
 
 _RECOMMENDED = 3 / 4  # of the memory, without measurements; roughly what Metal recommends
 # MLX's Metal allocator fails beyond 1.5 working sets or 95 % of the memory
@@ -47,11 +48,12 @@ def save_facts(facts: MachineFacts) -> bool:
 
 
 def total_memory() -> int | None:
-    """Return this machine's memory in bytes, or None if unknown."""
+    """Return the memory of this machine, or of the control group if that has less, in bytes; None if unknown."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError, AttributeError):
         return None
+    return min(memory, cgroup.memory_limit() or memory)
 
 
 def installed_gb(count: int) -> int:
@@ -95,10 +97,10 @@ def accelerated(chip: str, kernel: str) -> bool:
 
 def working_set(facts: MachineFacts | None) -> int | None:
     """Return the most bytes that a pair should use, or None if unknown."""
-    if facts is not None:
-        return facts.working_set_bytes
-    memory = total_memory()
-    return None if memory is None else int(memory * _RECOMMENDED)
+    memory, limit = total_memory(), cgroup.memory_limit()
+    if facts is None:
+        return None if memory is None else int(memory * _RECOMMENDED)
+    return facts.working_set_bytes if limit is None else min(facts.working_set_bytes, int(limit * _RECOMMENDED))
 
 
 def without_gpu(facts: MachineFacts | None) -> bool:
@@ -109,7 +111,9 @@ def without_gpu(facts: MachineFacts | None) -> bool:
 
 def allocation_limit(facts: MachineFacts | None) -> int | None:
     """Return the bytes beyond which MLX can't allocate, or None if unknown."""
-    memory, budget = facts.memory_bytes if facts else total_memory(), working_set(facts)
+    memory, budget = total_memory(), working_set(facts)
+    if facts is not None:
+        memory = min(facts.memory_bytes, cgroup.memory_limit() or facts.memory_bytes)
     return None if memory is None or budget is None else int(min(_WORKING_SETS * budget, _MEMORY_SHARE * memory))
 
 
@@ -118,8 +122,9 @@ def free_memory() -> int | None:
     try:
         if os.uname().sysname == "Darwin":
             return free_by_vm_stat(_output("/usr/bin/vm_stat"))
-        return free_by_meminfo(Path("/proc/meminfo").read_text(encoding="ascii"))
-    except (OSError, ValueError, subprocess.SubprocessError, AttributeError):
+        free = free_by_meminfo(Path("/proc/meminfo").read_text(encoding="ascii"))
+        return None if free is None else min([free, *(group.available for group in cgroup.memory_groups())])
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError, AttributeError):
         return None
 
 

@@ -1,6 +1,5 @@
 """Memory limits, and recovery when memory runs out."""
 
-import os
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,15 +9,18 @@ import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.urgency import Urgency, enter, place
+from mlx_engine.hardware import machine
 
-_CPU_SHARE = 3 / 4  # of physical memory, about what Metal recommends
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses
+# Share of Metal's recommended working set that is never wired. Unused buffers needn't be in memory, and the window, other apps, and
+# the system need memory of the GPU, too. Wired memory can't be compressed or paged out for them
+WIRED_MARGIN = _SPARE_SHARE
 _EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc", "unable to allocate")  # in MLX's messages
 
 
 def working_set() -> int:
     """Return the bytes that models, caches, and buffers may use together."""
-    return _recommended() or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
+    return _recommended() or machine.working_set(None) or 0
 
 
 def _recommended() -> int:
@@ -41,7 +43,7 @@ _wired_before: list[int] = []  # limits to restore, one per block of `wired`
 
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep Metal's working set wired in memory while the block runs.
+    """Keep Metal's working set, less a margin, wired in memory while the block runs.
 
     Otherwise the system may page out weights. Blocks may overlap.
     """
@@ -49,7 +51,7 @@ def wired() -> Iterator[None]:
     if not recommended:
         yield
         return
-    _wired_before.append(mx.set_wired_limit(recommended))
+    _wired_before.append(mx.set_wired_limit(int(recommended * (1 - WIRED_MARGIN))))
     try:
         yield
     finally:

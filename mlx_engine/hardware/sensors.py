@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from mlx_engine.contract.conditions import Conditions, Heat, Pressure
+from mlx_engine.contract.conditions import Conditions, Heat, Pressure, worst
+from mlx_engine.hardware import cgroup
 from mlx_engine.hardware.power_sources import PowerSources
 
 log = logging.getLogger(__name__)
@@ -57,9 +58,12 @@ def memory_pressure(root: Path = Path("/")) -> Pressure | None:
     """Return the memory pressure. On a Mac, "warning" comes before heavy paging."""
     if sys.platform == "darwin":
         return _known("memory pressure", lambda: _LEVELS[_sysctl("kern.memorystatus_vm_pressure_level")])
-    share: Pressure | None = _known("memory", lambda: _from_meminfo(root))
-    stalls: Pressure | None = _known("memory stalls", lambda: _from_stalls(root))
-    return Conditions(pressure=share).worst(Conditions(pressure=stalls)).pressure
+    readings: list[Pressure | None] = [
+        _known("memory", lambda: _from_meminfo(root)),
+        _known("memory stalls", lambda: _from_stalls(root / "proc/pressure/memory")),
+        _known("control groups", lambda: _from_groups(root)),
+    ]
+    return worst(readings)
 
 
 def process_info() -> Any:
@@ -151,13 +155,22 @@ def _from_meminfo(root: Path) -> Pressure | None:
     if not file.is_file():
         return None
     lines = dict(line.split(":", 1) for line in file.read_text().splitlines() if ":" in line)
-    share = int(lines["MemAvailable"].split()[0]) / int(lines["MemTotal"].split()[0])
-    return next((level for limit, level in _AVAILABLE if share < limit), "normal")
+    return _from_share(int(lines["MemAvailable"].split()[0]) / int(lines["MemTotal"].split()[0]))
 
 
-def _from_stalls(root: Path) -> Pressure | None:
+def _from_share(available: float) -> Pressure:
+    return next((level for limit, level in _AVAILABLE if available < limit), "normal")
+
+
+def _from_groups(root: Path) -> Pressure | None:
+    """Derive the memory pressure from the limits of control groups."""
+    groups = cgroup.memory_groups(root)
+    shares = [_from_share(group.available / max(group.limit, 1)) for group in groups]
+    return worst([*shares, *(_from_stalls(group.folder / "memory.pressure") for group in groups)])
+
+
+def _from_stalls(file: Path) -> Pressure | None:
     """Derive the memory pressure from the time that programs waited for memory."""
-    file = root / "proc/pressure/memory"
     if not file.is_file():
         return None
     lines = (line.split(" ", 1) for line in file.read_text().splitlines())
