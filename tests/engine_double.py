@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from mlx_engine.contract.events import CompletedReply, Event, PairInfo, TextDifference
+from mlx_engine.contract.machine_events import MemoryUse
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -22,6 +23,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.contract.urgency import Urgency
 from mlx_engine.engine.comparison import Comparison, play
+from mlx_engine.engine.relief import Relief, ReliefStep
 from mlx_engine.models.library.pair import demo_pair
 
 
@@ -40,6 +42,15 @@ class EngineDouble:
 
     def awaits_memory(self, urgency: Urgency) -> bool:
         return False
+
+    def give_back(self, step: ReliefStep) -> None: ...
+
+    @property
+    def can_give_back(self) -> bool:
+        return False
+
+    def memory_use(self, relief: Relief, tuning: int | None) -> MemoryUse:
+        return MemoryUse((), 0, 0, 0, relief.pressure, relief.step)
 
     def gains(self, running: int) -> bool:
         return True

@@ -10,6 +10,8 @@ _STATUS = {
     "engine_busy": (503, "engine_busy"),
     "no_pair_loaded": (503, "model_not_loaded"),
     "reply_memory": (503, "not_enough_memory"),
+    "memory_full": (503, "not_enough_memory"),
+    "memory_ended_reply": (503, "not_enough_memory"),
     "gpu_failed": (503, "gpu_failed"),
     "internal": (500, "internal_error"),
     "chat_template_process": (500, "chat_template_process"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, Roofline
+from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, MemoryUse, Roofline
 from mlx_engine.contract.requests import Contestant, GenerationRequest, Mode, Proposer, Sampling, ToolCall
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.token_logprobs import PositionLogprobs
@@ -470,6 +470,7 @@ Event = (
     | PairInfo
     | PromptsSaved
     | WorkProgress
+    | MemoryUse
     | Calibrated
     | Tuned
     | KernelsSelected

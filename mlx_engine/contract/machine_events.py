@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from mlx_engine.contract.conditions import Pressure
 from mlx_engine.contract.errors import EngineText
 
 
@@ -116,6 +117,31 @@ class MachineFacts:
     blas: str
     mlx: str
     measured: str
+
+
+MemoryOwner = Literal["target", "drafter", "images", "replies", "snapshots", "workspace", "buffers", "tuning", "window", "others"]
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """What holds the computer's memory, in bytes.
+
+    Attributes:
+        parts: each byte once. “images” are the tower and soft tokens, “replies” the caches of replies in progress, “workspace” is
+            what passes and measurements hold, “buffers” is what MLX keeps to reuse, and “window” is the rest of this process.
+        reserved: for replies in progress, including the caches that they have.
+        budget: for models, caches, and buffers together.
+        total: of the computer, or of this process's control group if that has less.
+        pressure: how much memory other programs need; None if unknown.
+        step: number of the current `ReliefStep`, 0 if there is enough memory.
+    """
+
+    parts: tuple[tuple[MemoryOwner, int], ...]
+    reserved: int
+    budget: int
+    total: int
+    pressure: Pressure | None = None
+    step: int = 0
 
 
 @dataclass(frozen=True)

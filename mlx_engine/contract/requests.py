@@ -387,6 +387,19 @@ class Rest(Submitted):
 
 
 @dataclass(frozen=True)
+class ReadMemory(Submitted):
+    """A request for the `MemoryUse` now.
+
+    It is answered between two steps of whatever runs.
+
+    Attributes:
+        tuning: ID of the process that tunes a drafter, if there is one.
+    """
+
+    tuning: int | None = None
+
+
+@dataclass(frozen=True)
 class MeasureMachine(Submitted):
     """A request to compare the loaded pair with this machine's limits."""
 
@@ -448,6 +461,7 @@ Request = (
     | SavePrompts
     | ForgetPrompts
     | KeepPrompts
+    | ReadMemory
     | MeasureMachine
     | Calibrate
     | TuneDrafter

@@ -15,6 +15,7 @@ class ReplyTurns:
 
     Attributes:
         replies: the generators of these replies.
+        branches: their caches.
         prompts: their prompts, as far as others may copy them; see `engine.shared_prompts`.
         count: number of turns that have ended.
         faults: number of device errors. Each makes the unread passes of all replies worthless.
@@ -24,6 +25,7 @@ class ReplyTurns:
 
     def __init__(self) -> None:
         self.replies: list[Any] = []
+        self.branches: list[Any] = []
         self.prompts: list[Any] = []
         self.count = 0
         self.faults = 0

@@ -19,6 +19,7 @@ from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved
+from mlx_engine.contract.machine_events import MemoryUse
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -30,6 +31,7 @@ from mlx_engine.contract.requests import (
     LoadPair,
     MeasureMachine,
     Message,
+    ReadMemory,
     Request,
     Rest,
     SavePrompts,
@@ -39,21 +41,21 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.contract.urgency import Urgency
-from mlx_engine.decoding.sampling import choice_bytes
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
 from mlx_engine.engine import prepare
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
+from mlx_engine.engine.memory_use import check_weights, memory_ledger, memory_use, no_memory
+from mlx_engine.engine.relief import Relief, ReliefStep
 from mlx_engine.formats.template_sandbox import renderer
-from mlx_engine.hardware import gpu_faults, machine, memory
+from mlx_engine.hardware import gpu_faults, memory
+from mlx_engine.hardware.ledger import MemoryLedger
 from mlx_engine.loading.loaded_pair import LoadedPair, load
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.media import media_process
-from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.loadable import check_loadable
-from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.files.tuning_files import delete_runs
-from mlx_engine.models.fit import predict_fit, snapshot_budget
+from mlx_engine.models.fit import snapshot_budget
 from mlx_engine.models.library.installed import auto_drafters
 from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
@@ -65,7 +67,6 @@ from mlx_engine.tuning.tuner import tune
 log = logging.getLogger(__name__)
 
 _CHECKING = EngineText.of("checking_files", "Checking files")
-_MOST_ROWS = 16 * limits.MAX_BLOCK_ROWS  # of replies that share a pass
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait for it to finish, then try again.")
 
 
@@ -75,7 +76,7 @@ class Engine:
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
         self._snapshots: Snapshots | None = None
-        self._room: memory.ReplyMemory | None = None
+        self._ledger: MemoryLedger | None = None
         self._turns = ReplyTurns()
         self._store: PrefixStore | None = None
         self._fingerprint = ""
@@ -149,8 +150,8 @@ class Engine:
                 return self._without_rest(
                     kernel_selection.select(self._idle_pair(), partial(compare, self), cancel, again, seconds)
                 )
-            case Connect():
-                raise TypeError("EngineSwitch connects to servers")
+            case Connect() | ReadMemory():
+                raise TypeError("EngineSwitch connects to servers, and EngineHost reads memory")
 
     def load(
         self, target: Path, drafter: Path | None, drafter_bits: int | None = None, tuned: bool = True
@@ -207,19 +208,20 @@ class Engine:
     def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
         """Free the pair, and return the model of the next one's target."""
         known = self._pair.model if self._pair is not None else None
+        check_weights(target, drafter)
         self._free()
         memory.bound_spare_buffers()
         if known is not None and known.is_of(target):
             return known
         known = None
-        with memory.enough_for(_no_memory(target, drafter)):
+        with memory.enough_for(no_memory(target, drafter)):
             return (yield from read_target(target))
 
     def _combine(
         self, source: TargetModel, drafter: Path | None, drafter_bits: int | None, tuned: bool
     ) -> Iterator[LoadProgress | PairInfo]:
         target = source.folder
-        with memory.enough_for(_no_memory(target, drafter)):
+        with memory.enough_for(no_memory(target, drafter)):
             for event in load(source, drafter, drafter_bits, tuned):
                 if not isinstance(event, LoadedPair):
                     yield event
@@ -230,7 +232,7 @@ class Engine:
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
-                self._room = _reply_memory(event)
+                self._ledger = memory_ledger(event)
                 plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
                 yield replace(
                     event.info,
@@ -252,7 +254,7 @@ class Engine:
         self._turns.replies.clear()
         if self._snapshots is not None:
             self._snapshots.use_store(None, "")
-        self._snapshots = self._room = None
+        self._snapshots = self._ledger = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
@@ -326,6 +328,27 @@ class Engine:
         mx.clear_cache()
         return before - memory.held()
 
+    def give_back(self, step: ReliefStep) -> None:
+        """Take the engine's part of the steps up to this one.
+
+        Call it between two steps of replies.
+        """
+        if step >= ReliefStep.BUFFERS:
+            self.free_memory()
+        elif step >= ReliefStep.SNAPSHOTS and self._snapshots is not None:
+            self._snapshots.drop()
+        if self._ledger is not None:
+            self._ledger.narrow(step >= ReliefStep.CACHES, step >= ReliefStep.BACKGROUND)
+
+    @property
+    def can_give_back(self) -> bool:
+        """Whether memory is held that nothing in progress needs."""
+        return mx.get_cache_memory() > 0 or (self._snapshots is not None and self._snapshots.nbytes > 0)
+
+    def memory_use(self, relief: Relief, tuning: int | None) -> MemoryUse:
+        """Return what holds memory now; see `memory_use.memory_use`."""
+        return memory_use(self._pair, self._snapshots, self._ledger, self._turns, relief, tuning)
+
     def count_tokens(self, request: CountTokens, cancel: threading.Event | None = None) -> TokenCount:
         """Return the number of tokens of a chat.
 
@@ -353,7 +376,7 @@ class Engine:
 
     def awaits_memory(self, urgency: Urgency) -> bool:
         """Return whether a reply waits for memory that goes before this urgency."""
-        return self._room is not None and self._room.is_awaited(urgency)
+        return self._ledger is not None and self._ledger.is_awaited(urgency)
 
     def gains(self, running: int) -> bool:
         """Return whether more replies would be faster together, if measured."""
@@ -388,11 +411,11 @@ class Engine:
         cancel = cancel or threading.Event()
         clock = ReplyClock(self._turns, submitted)
         for retry in (True, False):
-            reply, began, failure, room = None, False, NO_MEMORY, self._room
+            reply, began, failure, ledger = None, False, NO_MEMORY, self._ledger
             try:
                 pair = self.pair
-                assert room is not None
-                reply = generate_reply(pair, self.snapshots, request, cancel, clock, room)
+                assert ledger is not None
+                reply = generate_reply(pair, self.snapshots, request, cancel, clock, ledger)
                 self._turns.replies.append(reply)
                 with memory.wired(), closing(reply):
                     for events in reply:
@@ -414,8 +437,8 @@ class Engine:
             finally:
                 if reply in self._turns.replies:
                     self._turns.replies.remove(reply)
-                if room is not None:
-                    room.release(clock)
+                if ledger is not None:
+                    ledger.release(clock)
             if failure is NO_MEMORY:
                 self._turns.faults += 1
                 self.free_memory()  # outside the handler, because its traceback holds the failed pass's arrays
@@ -452,11 +475,6 @@ def _why_not_fastest(drafter: Path, reason: EngineText, used: Path | None) -> En
     return EngineText.of("drafter_skipped", template, drafter=name, reason=reason)
 
 
-def _no_memory(target: Path, drafter: Path | None) -> EngineText:
-    template = "There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model."
-    return EngineText.of("no_memory_to_load", template, size=sum(pair_bytes(target, drafter)) / 1e9)
-
-
 def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
     """Return the pair's fingerprint, or "" if its files can't be read."""
     drafter_weights = pair.info.drafter_weights + (" tuned" if pair.info.tuned else "")
@@ -467,17 +485,3 @@ def _fingerprint(target: Path, drafter: Path | None, pair: LoadedPair) -> str:
         return fingerprint((target, drafter), settings)
     except OSError:
         return ""
-
-
-def _reply_memory(pair: LoadedPair) -> memory.ReplyMemory:
-    target, drafter = pair.folders
-    configs = read_config(target), read_config(drafter) if drafter else None
-    facts = machine.load_facts()
-
-    def needs(tokens: int) -> tuple[int, int]:
-        fit = predict_fit(*configs, 0, 0, tokens, facts, sees=False)  # a prompt's own images are counted
-        workspace = fit.lines[-1].bytes or 0
-        return fit.needed - workspace, workspace
-
-    shared = choice_bytes(min(pair.target.shared_rows, _MOST_ROWS) * pair.target.vocabulary, pair.dtype.size)
-    return memory.ReplyMemory(needs, lambda: pair.held, machine.allocation_limit(facts), shared)

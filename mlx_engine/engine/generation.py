@@ -3,8 +3,8 @@
 import logging
 import secrets
 import threading
-from collections.abc import Collection, Generator, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 
 import mlx.core as mx
@@ -12,27 +12,24 @@ import mlx.core as mx
 from mlx_engine.calibration import kernel_selection
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Commit, Event, Finished, PrefillProgress, Round, StopReason
-from mlx_engine.contract.limits import MAX_COPY_ROWS, PREFILL_ROWS
+from mlx_engine.contract.limits import PREFILL_ROWS
 from mlx_engine.contract.requests import GenerationRequest
-from mlx_engine.decoding.fixed_copies import FixedCopies
 from mlx_engine.decoding.low_acceptance import likely_cause
 from mlx_engine.decoding.pair_history import PairHistory
 from mlx_engine.decoding.prefill import chunk_end, prefill
-from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.scheduler import PassesLost, decode
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyClock, ReplyTurns
-from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, WidthController
-from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.engine.prepare import Prepared, mode_of, prepare
 from mlx_engine.engine.reply_images import ReplyImages
+from mlx_engine.engine.reply_stream import reply_stream
 from mlx_engine.engine.shared_prompts import PromptInProgress, PromptWait, live_branches
 from mlx_engine.engine.tally import Tally
 from mlx_engine.formats.reply_text import ReplyText
-from mlx_engine.hardware import device, gpu_faults, memory
+from mlx_engine.hardware import gpu_faults, memory
 from mlx_engine.hardware.gpu_faults import GpuFault
-from mlx_engine.hardware.memory import ReplyMemory
-from mlx_engine.kernels.operations import PLAIN, Operations, most_rows, runs
+from mlx_engine.hardware.ledger import MemoryLedger, MemoryPlace, MemoryShort
+from mlx_engine.kernels.operations import PLAIN, most_rows, runs
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix.branch import Branch
@@ -53,7 +50,7 @@ def generate_reply(
     request: GenerationRequest,
     cancel: threading.Event,
     clock: ReplyClock,
-    room: ReplyMemory,
+    ledger: MemoryLedger,
 ) -> Generator[Events, None, None]:
     """Yield the events of each step of a reply, `Finished` last.
 
@@ -66,7 +63,7 @@ def generate_reply(
         request: the reply to generate.
         cancel: ends the reply after the current step.
         clock: measures the reply's time, without that of other replies between its steps.
-        room: memory reserved for all replies. Steps are empty while the reply waits for memory.
+        ledger: memory reserved for all replies. Steps are empty while the reply waits for memory.
 
     Raises:
         UserError: the request can't be run, or the GPU failed again.
@@ -88,7 +85,7 @@ def generate_reply(
         clock.turns.scheduler.interrupt()
         length = len(prepared.prompt.tokens)
         images = pair.images.bytes(prepared.prompt.spans) if pair.images else 0
-        if not room.fits(length, images):
+        if not ledger.fits(length, images):
             raise UserError.of(NO_MEMORY)
         wait = _wait_for_others(snapshots, prepared, clock.turns)
         while wait is not None and wait.pays():
@@ -97,14 +94,14 @@ def generate_reply(
                 return
             yield []
         known, wait = wait.known if wait else None, None  # a wait holds the branches of others
-        while not room.take(clock, length + prepared.limit, snapshots.nbytes, images, request.urgency):
-            if cancel.is_set():
-                yield [Finished("cancelled", tally.stats())]
-                return
-            yield []
+        place = MemoryPlace(ledger, clock, length + prepared.limit, lambda: snapshots.nbytes, images, request.urgency)
+        yield from place.wait(cancel)
+        if not place.is_taken:
+            yield [Finished("cancelled", tally.stats())]
+            return
         if not request.exact:
             pair.run_at(length)
-        reply = _Reply(pair, snapshots, prepared, history, tally, cancel, known)
+        reply = _Reply(pair, snapshots, prepared, history, tally, cancel, known, place)
         try:
             yield from reply.run()
         except (GeneratorExit, UserError):  # such as an image that can't be decoded
@@ -127,56 +124,6 @@ def _wait_for_others(snapshots: Snapshots, prepared: Prepared, turns: ReplyTurns
     return PromptWait(snapshots, turns.prompts, keys, prompt.spans, known, request.foreground)
 
 
-def _stream(
-    pair: LoadedPair,
-    history: PairHistory,
-    prepared: Prepared,
-    branch: Branch,
-    tokens: Sequence[int],
-    tally: Tally,
-    operations: Operations,
-) -> Stream:
-    """Return the stream that continues a branch, which has these tokens.
-
-    They are the prompt, and what a reply had written before an error of the GPU.
-    """
-    request, prompt, drafts = prepared.request, prepared.prompt.tokens, tally.mode == "dflash"
-    written = tokens[len(prompt) :]
-    copies = drafts and history.lookup and (request.lookup_only or not request.width)
-    controller: WidthController = FixedWidth(1, None)
-    if drafts and request.width:
-        controller = FixedCopies(request.width) if request.lookup_only else FixedWidth(request.width)
-    elif drafts:
-        controller = AutomaticWidth(history, request.lookup_only, request.sampling.temperature)
-    reads_context = request.reuse or (drafts and not request.lookup_only)  # for rounds or a later turn
-    penalties = Penalties(request.sampling, prompt, request.logit_bias, prepared.grammar)
-    penalties.add(written)
-    return Stream(
-        branch.caches,
-        pair.target.vocabulary,
-        Chooser(request.sampling, tally.seed, operations, request.logprobs, prepared.grammar),
-        penalties,
-        controller,
-        anchor=tokens[-1],
-        limit=prepared.limit - len(written),
-        ends=prepared.ends,
-        drafter=pair.drafter if reads_context else None,
-        context=branch.context if reads_context else None,
-        copies=Lookup(tokens, _most_rows(pair, history, request) - 1) if copies else None,
-        clock=tally.clock.working,
-        queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
-        opens=not written,
-        foreground=request.foreground,
-        joined=bool(written),  # the time of its first pass is unknown
-    )
-
-
-def _most_rows(pair: LoadedPair, history: PairHistory, request: GenerationRequest) -> int:
-    """Return the rows of the widest copy."""
-    as_drafts = pair.dtype == mx.float32 and device.runs_beside_host() and not request.width  # wider passes round differently
-    return history.block if as_drafts else ROWS if request.exact else MAX_COPY_ROWS
-
-
 class _Reply:
     """A reply that has its memory: events of its steps, and what later turns keep.
 
@@ -185,6 +132,7 @@ class _Reply:
         tally: statistics of the reply.
         cancel: ends the reply after the current step.
         known: what is known of the prompt, if that was searched.
+        place: the reply's place in the ledger of memory.
     """
 
     def __init__(
@@ -196,7 +144,9 @@ class _Reply:
         tally: Tally,
         cancel: threading.Event,
         known: KnownPrefix | None,
+        place: MemoryPlace,
     ) -> None:
+        self._place, self._has_paused = place, False
         self._pair, self._snapshots, self._prepared, self._history = pair, snapshots, prepared, history
         self._tally, self._cancel, self._known, self._turns = tally, cancel, known, tally.clock.turns
         request = prepared.request
@@ -230,14 +180,19 @@ class _Reply:
         they are computed again, by MLX's own operations, and the reply continues with the same text. A complete reply needs no more
         than its tokens.
 
+        A reply that must pause gives up everything but its tokens, too. Its caches are read from disk or computed again.
+
         Raises:
             UserError: the GPU fails without kernels, too.
         """
         while self._reason is None:
             fault: GpuFault | None = None
+            pauses = False
             try:
                 yield from self._attempt()
                 return
+            except MemoryShort:
+                pauses = self._has_paused = True
             except PassesLost:
                 self._shares = self._shares and self._faults != self._turns.faults
                 memory.settle()
@@ -248,30 +203,62 @@ class _Reply:
                     raise
                 self._turns.faults += 1
             # Outside the handler, because its traceback holds the failed pass's arrays
-            self._branch, self._stream, self._faults = None, None, self._turns.faults
-            self._images.forget()
-            self.drop_suspects()
+            if pauses:
+                yield from self._pause()
+            else:
+                self._branch, self._stream, self._faults = None, None, self._turns.faults
+                self._images.forget()
+                self.drop_suspects()
             if fault is not None:
                 self._survive(fault)
             self._prepared = self._prepared.restarted(self._pair.tokenizer)
 
+    def _pause(self) -> Generator[Events, None, None]:
+        """Give up all memory, and wait until the reply may have it again."""
+        branch = self._take_branch()
+        self._images.release()
+        if branch is not None:
+            with self._surviving():
+                for _ in self._snapshots.save(branch):
+                    yield []
+        branch = None
+        mx.clear_cache()
+        yield from self._place.wait(self._cancel)
+        self._faults = self._turns.faults
+        if not self._place.is_taken:
+            self._reason = "cancelled"
+
     def keep(self) -> None:
-        """Keep the branch for later turns, if the request allows it.
+        """Keep the branch for later turns, if the request allows it."""
+        if (branch := self._take_branch()) is not None:
+            with self._surviving():
+                self._snapshots.put(branch)
+
+    def _take_branch(self) -> Branch | None:
+        """Return the branch, which the reply gives up, or None if it can't be kept.
 
         Caches and context must hold the same tokens.
         """
         branch, stream, self._branch, self._stream = self._branch, self._stream, None, None
         is_lost = self._faults != self._turns.faults or (stream is not None and stream.lost)
         if branch is None or not self._prepared.request.reuse or is_lost:
-            return
-        branch.tokens = self._all_keys()
+            return None
+        branch.tokens = list(self._all_keys())  # the reply may go on
         self._turns.scheduler.interrupt()
+        return branch
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        """Survive errors of the device in the block.
+
+        A later prompt is then computed again.
+        """
         try:
-            self._snapshots.put(branch)
+            yield
         except (RuntimeError, ValueError, MemoryError) as error:
             if gpu_faults.find(error) is None and not memory.exhausted(error):
                 raise
-            self._turns.faults += 1  # the text is complete, and the next turn computes the prompt again
+            self._turns.faults += 1
             memory.settle()
 
     def finish(self) -> Events:
@@ -305,18 +292,20 @@ class _Reply:
         self._branch = branch
         if len(self._tokens) == self._length:
             self._tally.reused_tokens, self._tally.disk_tokens = branch.reused, branch.from_disk
-        stream = _stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
+        stream = reply_stream(self._pair, self._history, self._prepared, branch, self._tokens, self._tally, self._operations)
         stream.shares, self._stream, self._pass_rows = self._shares, stream, stream.pass_rows
         stops = self._snapshots.stops(self._prepared.prompt.boundaries, self._length, spans)
         prompt = PromptInProgress(branch, lambda: self._faults == self._turns.faults and not stream.lost, branch.reused, stops)
         if request.reuse:
             self._turns.prompts.append(prompt)
+        self._turns.branches.append(branch)
         try:
             with self._turns.scheduler.prompt(request.urgency):
                 yield from self._prefill(prompt, stream)
             if self._reason is None:
                 yield from self._decode(branch, stream)
         finally:
+            self._turns.branches.remove(branch)
             if prompt in self._turns.prompts:
                 self._turns.prompts.remove(prompt)
 
@@ -459,7 +448,7 @@ class _Reply:
                         return
                     continue
                 at_s = tally.clock()
-                if step.sources[0] == "prefill" and self._retried_at is None:
+                if step.sources[0] == "prefill" and self._retried_at is None and not self._has_paused:
                     self._snapshots.prefilled(self._length - branch.reused, at_s - tally.image_s)
                 self._tokens += step.tokens
                 added = list(text.add(step.tokens, step.sources, step.logprobs, at_s))
@@ -483,13 +472,16 @@ class _Reply:
                     return
 
     def _check(self, stream: Stream) -> None:
-        """Check that no other reply's error concerns this reply's passes or kernels.
+        """Check that the reply can go on after other replies' steps.
 
         Raises:
-            PassesLost: it did.
+            PassesLost: another reply's error concerns this reply's passes or kernels.
+            MemoryShort: the reply must pause.
         """
         if stream.lost:
             raise PassesLost
+        if self._reason is None and self._place.is_paused:
+            raise MemoryShort
         if self._faults != self._turns.faults:
             if stream.has_begun or not {*self._operations.kernels} <= {*self._pair.at(self._length).kernels}:
                 stream.lost = True

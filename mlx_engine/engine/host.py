@@ -10,15 +10,26 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
-from mlx_engine.contract.requests import CountTokens, GenerationRequest, LoadPair, Request, Rest
+from mlx_engine.contract.requests import (
+    Compare,
+    CountTokens,
+    GenerationRequest,
+    LoadPair,
+    MeasureMachine,
+    ReadMemory,
+    Request,
+    Rest,
+    TuneDrafter,
+)
 from mlx_engine.contract.urgency import Urgency, enter, place
+from mlx_engine.engine.relief import INTERVAL_S, Relief, ReliefStep
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -30,6 +41,7 @@ MAX_QUEUED = 32  # background replies that wait
 _MIN_ACTIVE = 4  # so that a short reply needn't wait for a long one; agents send two to four requests at once
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
+_IDLE_S = 5.0  # between looks at the memory pressure while nothing runs
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
 
@@ -51,14 +63,14 @@ class _HostRun(Run):
     def __init__(self, request: Request, deliver: Deliver) -> None:
         super().__init__(request, deliver)
         reply = request if isinstance(request, GenerationRequest) else None
-        self.takes_turns = isinstance(request, GenerationRequest | CountTokens | Rest)
+        self.takes_turns = isinstance(request, GenerationRequest | CountTokens | Rest | ReadMemory)
         self.exact = reply.exact if reply else None
         self.urgency = reply.urgency if reply else Urgency.FRONT
         self.foreground = self.urgency == Urgency.FRONT
         self.passed = 0
         self.submitted = time.perf_counter()
         self.began = 0.0
-        self.steps: Iterator[Sequence[Event]] = iter(())
+        self.steps: Generator[Sequence[Event], None, None] = _no_steps()
         self.position = 0
 
 
@@ -70,6 +82,8 @@ class EngineHost:
     are counted in a turn of their own. Exact replies run only next to each other. Other requests wait until all running replies
     have ended, and run alone; later requests wait for them.
 
+    While memory is short, the host takes the steps of `ReliefStep` between two turns. They never end a reply that a user waits for.
+
     Args:
         make_engine: creates the engine; called on the engine's thread.
         log_file: where a user finds the details of an internal error.
@@ -78,6 +92,7 @@ class EngineHost:
         min_active: replies that run at the same time even if more weren't faster together.
         max_queued: number of background replies that can wait. Further ones fail with the code `too_busy` and the value `seconds`,
             after which the next reply will probably have ended.
+        relief: reads the memory pressure, and says which steps to take.
     """
 
     def __init__(
@@ -87,6 +102,7 @@ class EngineHost:
         max_active: int = MAX_ACTIVE,
         max_queued: int = MAX_QUEUED,
         min_active: int = _MIN_ACTIVE,
+        relief: Relief | None = None,
     ) -> None:
         self._make_engine = make_engine or local_engine
         self._engine: Engine | None = None
@@ -96,6 +112,7 @@ class EngineHost:
         self._open: list[_HostRun] = []  # submitted and not finished
         self._max_active, self._max_queued, self._min_active = max_active, max_queued, min_active
         self._reply_s = _FIRST_REPLY_S  # average duration
+        self._relief = relief or Relief()
         self._waiting: list[_HostRun] = []  # this and the following are used only on the engine's thread
         self._foreground: deque[_HostRun] = deque()  # running; the first has the next turn
         self._background: deque[_HostRun] = deque()
@@ -112,14 +129,18 @@ class EngineHost:
     def submit(self, request: Request, deliver: Deliver) -> Run:
         """Queue a request, and cancel runs that give way to it.
 
-        If the queue is full, or the host was closed, the run ends before this returns.
+        If the queue is full, memory is short, or the host was closed, the run ends before this returns.
         """
         run = _HostRun(request, deliver)
+        if self._relief.step >= ReliefStep.REFUSAL and _is_new_work(request):
+            run.deliver(Failed.because(UserError("memory_full", "Memory is almost full. Quit other apps, then try again.")))
+            run.deliver(None)
+            return run
         with self._lock:
             background = [other for other in self._open if not other.foreground]
             is_full, running = len(background) >= self._max_active + self._max_queued, sum(other.began > 0 for other in background)
             if not self._closing and (run.foreground or not is_full):
-                for other in self._open:
+                for other in self._open if not isinstance(request, ReadMemory) else ():
                     if other.request.gives_way and not (run.takes_turns and other.takes_turns):
                         other.cancel()
                 self._open.append(run)
@@ -182,32 +203,82 @@ class EngineHost:
         If there is nothing to do, wait for a run.
         """
         while True:
+            self._relieve()
             is_idle = not (self._waiting or self._foreground or self._background)
             if is_idle and self._received_all:
                 return False
             if not is_idle and self._queue.empty():
                 return True
             try:
-                run = self._queue.get(timeout=self._save_next() if is_idle else None)
+                run = self._queue.get(timeout=self._idle_wait() if is_idle else None)
             except queue.Empty:
                 continue
             if run is None:
                 self._received_all = True
                 continue
-            if isinstance(run.request, GenerationRequest):
+            if isinstance(run.request, ReadMemory):
+                self._report_memory(run, run.request)
+            elif isinstance(run.request, GenerationRequest):
                 enter(self._waiting, run)  # never before one that runs alone, whose urgency is the highest
             elif run.takes_turns:  # such as a count of tokens: short, so it needn't pass replies
                 self._waiting.insert(place(self._waiting, run), run)
             else:
                 self._waiting.append(run)
 
-    def _save_next(self) -> float | None:
-        """Save a part of a past prompt. Return the seconds until the next, or None."""
+    def _relieve(self) -> None:
+        """Take the steps that memory pressure needs now, if it is time to look at it."""
+        if not self._relief.look():
+            return
+        step = self._relief.step
         try:
-            return self._engine.save_next() if self._engine is not None and self._queue.empty() else None
+            if self._engine is not None:  # what runs alone would wait for replies without a look at the pressure
+                alone = any(not run.takes_turns for run in self._foreground)
+                self._engine.give_back(min(step, ReliefStep.BUFFERS) if alone else step)
+            if step >= ReliefStep.BACKGROUND:
+                with self._lock:
+                    for run in self._open:
+                        if run.request.gives_way and not run.takes_turns:  # its front end submits it again
+                            run.cancel()
+            if self._relief.ends_reply:
+                self._end_youngest()
+        except Exception:
+            log.exception("Memory can't be given back")
+
+    def _end_youngest(self) -> None:
+        """End the youngest reply in the background. Its text so far was delivered."""
+        if not self._background:
+            return
+        run = max(self._background, key=lambda run: run.began)
+        self._background.remove(run)
+        run.steps.close()
+        template = "The reply was stopped, because memory was almost full. Quit other apps, then try again."
+        run.deliver(Failed.because(UserError("memory_ended_reply", template)))
+        self._end(run)
+
+    def _report_memory(self, run: _HostRun, request: ReadMemory) -> None:
+        try:
+            if self._engine is not None:
+                run.deliver(self._engine.memory_use(self._relief, request.tuning))
+        except Exception:
+            log.exception("The memory can't be read")
+        self._end(run)
+
+    def _idle_wait(self) -> float | None:
+        """Save a part of a past prompt.
+
+        Returns:
+            The seconds until there is more to do, or None.
+        """
+        waits = [INTERVAL_S] if self._relief.step > ReliefStep.NONE else []
+        try:
+            if self._engine is not None and self._queue.empty():
+                if (save := self._engine.save_next()) is not None:
+                    waits.append(save)
+                if self._engine.can_give_back:
+                    waits.append(_IDLE_S)
         except Exception:
             log.exception("A prompt can't be saved")
-            return None
+        return min(waits, default=None)
 
     def _begin_runs(self) -> None:
         """Begin the waiting runs that may run now, and report the others' positions.
@@ -243,11 +314,13 @@ class EngineHost:
 
     def _admits(self, running: int, urgency: Urgency) -> bool:
         """Return whether the engine can run another background reply now."""
+        if self._relief.step >= ReliefStep.BACKGROUND:
+            return False
         if self._engine is None or running == 0:
             return True
         return not self._engine.awaits_memory(urgency) and (running < self._min_active or self._engine.gains(running))
 
-    def _steps(self, run: _HostRun) -> Iterator[Sequence[Event]]:
+    def _steps(self, run: _HostRun) -> Generator[Sequence[Event], None, None]:
         """Start a run, and yield the events of each step."""
         if self._engine is None:
             if run.cancelled.is_set():
@@ -260,6 +333,8 @@ class EngineHost:
         if run.takes_turns and isinstance(run.request, GenerationRequest):
             yield from self._engine.steps(run.request, run.cancelled, run.submitted)
             return
+        if not run.takes_turns:
+            self._engine.give_back(min(self._relief.step, ReliefStep.BUFFERS))  # see `_relieve`
         for event in self._engine.run(run.request, run.cancelled):
             yield [event]
             if isinstance(run.request, LoadPair) and run.cancelled.is_set():
@@ -299,6 +374,20 @@ class EngineHost:
         with self._lock, suppress(ValueError):
             self._open.remove(run)
         run.deliver(None)
+
+
+def _no_steps() -> Generator[Sequence[Event], None, None]:
+    yield from ()
+
+
+def _is_new_work(request: Request) -> bool:
+    """Return whether a request needs memory that no reply has yet.
+
+    The next step of a reply that a user waits for isn't new.
+    """
+    if isinstance(request, GenerationRequest):
+        return not (request.foreground and request.messages and request.messages[-1].role == "tool")
+    return isinstance(request, Compare | MeasureMachine | TuneDrafter)
 
 
 def _gpu_error(error: BaseException) -> UserError | None:

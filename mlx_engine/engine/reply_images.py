@@ -66,6 +66,10 @@ class ReplyImages:
                     else:
                         yield
 
+    def release(self) -> None:
+        """Free what the chunks to come would compute again."""
+        self._tokens.clear()
+
     def forget(self) -> None:
         """Forget what an error of the GPU may have damaged."""
         self._tokens.clear()

@@ -1,4 +1,4 @@
-"""Memory limits of this process's control groups on Linux, which containers and systemd set."""
+"""Memory limits of control groups on Linux, as containers and systemd set them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class MemoryGroup:
 
 
 def memory_groups(root: Path | None = None) -> list[MemoryGroup]:
-    """Return the groups of this process that have a memory limit; [] elsewhere than on Linux.
+    """Return this process's groups with a memory limit; [] on a Mac.
 
     Raises:
         OSError, ValueError, KeyError: a file isn't as expected.

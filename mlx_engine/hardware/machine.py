@@ -48,7 +48,10 @@ def save_facts(facts: MachineFacts) -> bool:
 
 
 def total_memory() -> int | None:
-    """Return the memory of this machine, or of the control group if that has less, in bytes; None if unknown."""
+    """Return the bytes of memory, or None if unknown.
+
+    That of the machine, or of this process's control group if that has less.
+    """
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError, AttributeError):

@@ -1,14 +1,12 @@
 """Memory limits, and recovery when memory runs out."""
 
 import traceback
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import mlx.core as mx
 
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.urgency import Urgency, enter, place
 from mlx_engine.hardware import machine
 
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX reuses
@@ -93,74 +91,3 @@ def enough_for(failure: EngineText) -> Iterator[None]:
 def held() -> int:
     """Return the bytes that MLX holds in arrays and unused buffers."""
     return mx.get_active_memory() + mx.get_cache_memory()
-
-
-@dataclass(eq=False)
-class _Waiting:
-    """A reply that waits for memory."""
-
-    reply: Hashable
-    urgency: Urgency
-    passed: int = 0
-
-
-class ReplyMemory:
-    """Memory reserved for replies in progress, so that they don't exhaust it.
-
-    Args:
-        needs: returns the bytes of a reply's caches, and of its largest pass, for a number of tokens.
-        weights: returns the bytes that the pair holds for all replies.
-        limit: bytes that can be allocated, or None if unknown.
-        shared: bytes of the largest pass that replies share.
-    """
-
-    def __init__(
-        self, needs: Callable[[int], tuple[int, int]], weights: Callable[[], int], limit: int | None, shared: int = 0
-    ) -> None:
-        self._needs, self._weights, self._limit, self._shared = needs, weights, limit, shared
-        self._taken: dict[Hashable, tuple[int, int]] = {}
-        self._waiting: list[_Waiting] = []
-
-    def is_awaited(self, urgency: Urgency) -> bool:
-        """Return whether a reply waits for memory that goes before this urgency."""
-        return place(self._waiting, _Waiting(None, urgency)) > 0
-
-    def fits(self, tokens: int, images: int = 0) -> bool:
-        """Return whether a reply can have this many tokens if it runs alone.
-
-        Args:
-            tokens: the tokens.
-            images: bytes that the images of its prompt need.
-        """
-        return self._limit is None or self._weights() + images + sum(self._needs(tokens)) <= self._limit
-
-    def take(self, reply: Hashable, tokens: int, snapshots: int, images: int = 0, urgency: Urgency = Urgency.NORMAL) -> bool:
-        """Reserve memory for a reply, and return whether the reply can begin.
-
-        Replies wait by urgency, then in order. The first one can always begin if no other reply holds memory.
-
-        Args:
-            reply: any key. Pass the same one to `release`.
-            tokens: maximum length of prompt and reply together.
-            snapshots: bytes of all snapshots.
-            images: bytes that the images of its prompt need.
-            urgency: who waits for the reply.
-        """
-        if all(each.reply != reply for each in self._waiting):
-            enter(self._waiting, _Waiting(reply, urgency))
-        if self._waiting[0].reply != reply:
-            return False
-        caches, largest = self._needs(tokens)
-        needed = [*self._taken.values(), (caches + images, largest)]
-        pass_bytes = max(self._shared, *(each for _, each in needed))
-        together = self._weights() + snapshots + sum(each for each, _ in needed) + pass_bytes
-        if self._taken and together > working_set():
-            return False
-        del self._waiting[0]
-        self._taken[reply] = needed[-1]
-        return True
-
-    def release(self, reply: Hashable) -> None:
-        """Free the memory of a reply that has ended."""
-        self._taken.pop(reply, None)
-        self._waiting = [each for each in self._waiting if each.reply != reply]

@@ -6,7 +6,7 @@ prompt, cut back to the shared tokens. Recurrent and rotating caches, and a draf
 these, a branch has *marks*: states saved at tokens that the chat template will render the same way again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import mlx.core as mx
@@ -65,6 +65,7 @@ class Snapshots:
         self.budget, self.limit = budget, limit
         self._target, self._drafter = target, drafter
         self._branches: list[Branch] = []
+        self._leaving: list[Branch] = []  # of replies that pause, until they are saved on disk
         self._clock = 0
         empty = self.new_branch()
         self._can_cut = empty.caches.can_cut
@@ -98,7 +99,8 @@ class Snapshots:
 
     def save_next(self) -> float | None:
         """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""
-        return self.disk.save_next(lambda branch: any(branch is each for each in self._branches)) if self.disk else None
+        kept = [*self._branches, *self._leaving]
+        return self.disk.save_next(lambda branch: any(branch is each for each in kept)) if self.disk else None
 
     def new_branch(self, prompt: Sequence[int] = ()) -> Branch:
         """Return an empty branch for a prompt."""
@@ -176,14 +178,25 @@ class Snapshots:
             return boundaries
         return sorted({*boundaries, *(outside_images(spans, at) for at in self.disk.regular_states(length))} - {0})
 
+    def save(self, branch: Branch) -> Iterator[None]:
+        """Save the branch of a reply that pauses on disk, a part in each step.
+
+        Nothing of it stays in memory.
+        """
+        if self.disk is None or not _complete(branch):
+            return
+        self._leaving.append(branch)
+        self.disk.keep(branch)
+        try:
+            while self.save_next() is not None:
+                yield
+        finally:
+            self._leaving.remove(branch)
+
     def put(self, branch: Branch) -> None:
         """Put a branch back after its request, replacing branches that it contains."""
-        length = branch.caches.length
-        if not 0 < length <= len(branch.tokens):
+        if not _complete(branch):
             return
-        del branch.tokens[length:]
-        branch.caches.finish()
-        mx.eval(branch.caches.state, branch.context.state if branch.context else [])
         for other in [other for other in self._branches if self._contains(branch, other)]:
             self._branches.remove(other)
             branch.marks = {**other.marks, **branch.marks}
@@ -214,7 +227,11 @@ class Snapshots:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, each counted once."""
-        return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
+        return sum({id(array): array.nbytes for array in self.arrays()}.values())
+
+    def arrays(self) -> list[mx.array]:
+        """Return the arrays of all branches, and of those that are being saved."""
+        return [array for branch in (*self._branches, *self._leaving) for array in branch.arrays()]
 
     def _reach(self, branch: Branch, prompt: Sequence[int], spans: Sequence[ImageSpan], computed: int | None = None) -> int:
         """Return how many prompt tokens the branch covers for both models.
@@ -264,3 +281,18 @@ class Snapshots:
     def _tick(self) -> int:
         self._clock += 1
         return self._clock
+
+
+def _complete(branch: Branch) -> bool:
+    """Compute what the caches hold, and remove the tokens that they don't have.
+
+    Returns:
+        Whether any tokens are left.
+    """
+    length = branch.caches.length
+    if not 0 < length <= len(branch.tokens):
+        return False
+    del branch.tokens[length:]
+    branch.caches.finish()
+    mx.eval(branch.caches.state, branch.context.state if branch.context else [])
+    return True

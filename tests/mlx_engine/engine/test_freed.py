@@ -36,7 +36,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.formats import template_sandbox
-from mlx_engine.hardware import memory
+from mlx_engine.hardware.ledger import MemoryLedger
 from mlx_engine.loading import loaded_pair, target_model
 from tests.mlx_engine.asking import tokens
 from tests.mlx_engine.conftest import GOLDEN
@@ -173,7 +173,7 @@ def schema(client: Client) -> str:
 
 
 def no_room(client: Client) -> str:
-    client.patch.setattr(memory.ReplyMemory, "fits", lambda *_: False)
+    client.patch.setattr(MemoryLedger, "fits", lambda *_: False)
     return client.code(some())
 
 

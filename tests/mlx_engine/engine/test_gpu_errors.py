@@ -27,6 +27,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
 from mlx_engine.kernels.operations import KERNELS, PLAIN
+from tests.engine_double import EngineDouble
 from tests.examples import sampled
 from tests.mlx_engine.api_server.serving import serving
 from tests.mlx_engine.asking import events, question, reply, tokens
@@ -178,8 +179,8 @@ def test_an_error_in_one_reply_leaves_the_others_as_they_are(engine, data, reque
 def test_what_another_reply_has_queued_is_computed_again(tiny, monkeypatch) -> None:
     """MLX raises the error in one reply, and lets the other one read anything."""
     streams: list[Stream] = []
-    made = generation._stream
-    monkeypatch.setattr(generation, "_stream", lambda *given: streams.append(made(*given)) or streams[-1])
+    made = generation.reply_stream
+    monkeypatch.setattr(generation, "reply_stream", lambda *given: streams.append(made(*given)) or streams[-1])
     requests = [asked(mode="plain", width=None), asked(PROMPT * 2)]
     wanted = [reply(tiny, request).tokens for request in requests]
     streams.clear()
@@ -420,13 +421,9 @@ def test_another_request_that_the_gpu_fails_is_explained(monkeypatch) -> None:
     """The error is forgotten, so that the next reply isn't the one that gets it."""
     forgotten: list[bool] = []
 
-    class Broken:
+    class Broken(EngineDouble):
         def run(self, request: object, cancel: threading.Event) -> Iterator[Finished]:
             raise RuntimeError(HANG)
-
-        def save_next(self) -> None: ...
-
-        def unload(self) -> None: ...
 
     monkeypatch.setattr(memory, "settle", lambda: forgotten.append(True))
     host = EngineHost(Broken)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.engine.local_comparison import difference
 from mlx_engine.formats import chat_prompt
-from mlx_engine.hardware.memory import ReplyMemory
+from mlx_engine.hardware.ledger import MemoryLedger
 from mlx_engine.loading import image_reader
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.vision import tower_weights
@@ -220,7 +220,7 @@ def test_a_reply_is_canceled_while_its_image_is_decoded(engines: dict[str, Engin
 
 
 def test_memory_is_reserved_for_images() -> None:
-    room = ReplyMemory(lambda tokens: (tokens, 10), lambda: 100, 1000)
+    room = MemoryLedger(lambda tokens: (tokens, 10), lambda: 100, 1000)
     assert room.fits(500, 390) and not room.fits(500, 391)
 
 

@@ -20,6 +20,7 @@ from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.hardware import device, memory
+from mlx_engine.hardware.ledger import MemoryLedger
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.targets.target import StreamRows, Target
 from tests.examples import sampled
@@ -291,8 +292,8 @@ def test_each_reply_runs_the_kernels_for_its_own_length(tiny, monkeypatch):
 def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
     request = tokens(PROMPT, max_tokens=12, ignore_eos=True)
     wanted = reply(tiny, request).tokens
-    room = memory.ReplyMemory(lambda count: (count, 0), lambda: 0, None)
-    monkeypatch.setattr(tiny, "_room", room)
+    room = MemoryLedger(lambda count: (count, 0), lambda: 0, None)
+    monkeypatch.setattr(tiny, "_ledger", room)
     monkeypatch.setattr(memory, "working_set", lambda: 60 + tiny.snapshots.nbytes)
     one, two, three, four = (begin(tiny, request) for _ in range(4))  # each takes 23
     for running in (one, two, three, four):
@@ -313,7 +314,7 @@ def test_a_reply_waits_while_others_hold_the_memory(tiny, monkeypatch):
 
 def test_memory_goes_to_the_reply_that_a_user_waits_for_first_and_to_titles_last(tiny, monkeypatch):
     request = tokens(PROMPT, max_tokens=12, ignore_eos=True)
-    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 0), lambda: 0, None))
+    monkeypatch.setattr(tiny, "_ledger", MemoryLedger(lambda count: (count, 0), lambda: 0, None))
     monkeypatch.setattr(memory, "working_set", lambda: 30 + tiny.snapshots.nbytes)  # of 23 each
     running, title, agent, window = (
         begin(tiny, replace(request, reuse=False, **options)) for options in ({}, {"gives_way": True}, {}, {"foreground": True})
@@ -329,7 +330,7 @@ def test_memory_goes_to_the_reply_that_a_user_waits_for_first_and_to_titles_last
 
 
 def test_a_prompt_that_can_never_fit_is_refused(tiny, monkeypatch):
-    monkeypatch.setattr(tiny, "_room", memory.ReplyMemory(lambda count: (count, 5), lambda: 100, 120))
+    monkeypatch.setattr(tiny, "_ledger", MemoryLedger(lambda count: (count, 5), lambda: 100, 120))
     assert list(tiny.generate(tokens(PROMPT, max_tokens=1000)))[-1].reason == "eos"
     refused = list(tiny.generate(tokens(PROMPT * 2, max_tokens=1)))
     assert [event.code for event in refused] == ["reply_memory"]

@@ -66,7 +66,9 @@ def test_a_group_limits_the_memory_for_models(root: Path, files: dict[str, str])
     assert free is not None and free <= GB // 2
 
 
-@pytest.mark.parametrize("files", [version_1(0x7FFFFFFFFFFFF000, GB), version_2("max", GB), {}], ids=["version 1", "version 2", "none"])
+@pytest.mark.parametrize(
+    "files", [version_1(0x7FFFFFFFFFFFF000, GB), version_2("max", GB), {}], ids=["version 1", "version 2", "none"]
+)
 def test_without_a_limit_the_machine_decides(root: Path, files: dict[str, str]) -> None:
     unlimited = machine.total_memory()
     write_files(root, files)

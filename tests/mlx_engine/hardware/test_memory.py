@@ -13,6 +13,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device, memory
+from mlx_engine.hardware.ledger import MemoryLedger
 from mlx_engine.loading import loaded_pair
 from mlx_engine.models.fit import snapshot_budget
 from mlx_engine.prefix.snapshots import MAX_BRANCHES
@@ -365,7 +366,7 @@ def test_a_long_prompt_takes_the_memory_of_its_keys_and_values(name, length, req
 
 def test_no_reply_overtakes_those_that_wait_for_memory(monkeypatch):
     monkeypatch.setattr(memory, "working_set", lambda: 100)
-    room = memory.ReplyMemory(lambda tokens: (tokens, 0), lambda: 0, None)
+    room = MemoryLedger(lambda tokens: (tokens, 0), lambda: 0, None)
     assert room.take("first", 60, 0) and not room.take("large", 90, 0)
     assert not room.take("small", 10, 0), "it fits, but came later"
     room.release("first")

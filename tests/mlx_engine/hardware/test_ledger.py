@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.urgency import MOST_PASSED, Urgency
 from mlx_engine.hardware import memory
+from mlx_engine.hardware.ledger import MemoryLedger
 from tests.examples import sampled
 
 LIMIT = 10
@@ -15,7 +16,7 @@ ARRIVALS = st.lists(st.tuples(st.sampled_from(Urgency), st.integers(1, LIMIT)), 
 @given(ARRIVALS, st.randoms(use_true_random=False))
 @sampled(100)
 def test_memory_goes_by_urgency_then_by_arrival_and_nobody_starves(arrivals: list[tuple[Urgency, int]], draw) -> None:
-    room = memory.ReplyMemory(lambda tokens: (tokens, 0), lambda: 0, None)
+    room = MemoryLedger(lambda tokens: (tokens, 0), lambda: 0, None)
     waiting: list[int] = []  # indices of arrivals, as all of the following
     running: list[int] = []
     passed = dict.fromkeys(range(len(arrivals)), 0)
@@ -58,7 +59,7 @@ def test_memory_goes_by_urgency_then_by_arrival_and_nobody_starves(arrivals: lis
 
 
 def test_only_replies_that_come_first_keep_others_waiting() -> None:
-    room = memory.ReplyMemory(lambda tokens: (tokens, 0), lambda: 0, None)
+    room = MemoryLedger(lambda tokens: (tokens, 0), lambda: 0, None)
     assert room.take("running", 9, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "working_set", lambda: LIMIT)
@@ -72,7 +73,7 @@ def test_only_replies_that_come_first_keep_others_waiting() -> None:
 
 
 def test_replies_next_to_each_other_need_memory_for_the_passes_that_they_share() -> None:
-    room = memory.ReplyMemory(lambda tokens: (tokens, 1), lambda: 0, None, shared=5)
+    room = MemoryLedger(lambda tokens: (tokens, 1), lambda: 0, None, shared=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "working_set", lambda: LIMIT)
         assert room.take("alone", 9, 0)
