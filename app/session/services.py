@@ -24,6 +24,7 @@ from app.session.drafts import Drafts
 from app.session.engine_adapter import EngineAdapter
 from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
+from app.session.memory_reader import MemoryReader
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
 from app.session.outgoing import OutgoingMessages
@@ -93,6 +94,7 @@ class Services(QObject):
         self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
+        self.memory = MemoryReader(client, lambda: self.tuning.process_id, self)
         self.connections = ConnectionHistory(self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, activity, self.preferences, self)

@@ -69,6 +69,11 @@ class TuningRunner(QObject):
     def running(self) -> bool:
         return self._process.running or self.starting
 
+    @property
+    def process_id(self) -> int | None:
+        """The ID of the process, while it runs."""
+        return self._process.process_id
+
     # What is known
 
     def look_at(self, pair: TuningPair | None) -> None:

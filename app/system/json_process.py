@@ -36,6 +36,11 @@ class JsonProcess(QObject):
     def running(self) -> bool:
         return self._process is not None
 
+    @property
+    def process_id(self) -> int | None:
+        """The ID of the running process."""
+        return int(self._process.processId()) or None if self._process is not None else None
+
     def start(self, log_file: str = "") -> None:
         """Start the process, with errors to `log_file`. It may end immediately."""
         process = self._process = QProcess(self)

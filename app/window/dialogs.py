@@ -86,7 +86,7 @@ class Dialogs(QObject):
 
     @Slot()
     def show_this_mac(self) -> None:
-        self._show(ThisMacDialog, self._services.roofline_runner, self._activity, self._loader)
+        self._show(ThisMacDialog, self._services.roofline_runner, self._services.memory, self._activity, self._loader)
 
     @Slot()
     def show_server(self) -> None:

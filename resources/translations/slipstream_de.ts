@@ -2994,6 +2994,81 @@
             <translation>Ihre Vergleiche erscheinen hier.</translation>
         </message>
         <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Computing</source>
+            <translation>Berechnung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Drafter</source>
+            <translation>Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Earlier prompts</source>
+            <translation>Frühere Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is almost full. Background work is paused, and new replies may be refused.</source>
+            <translation>Der Arbeitsspeicher ist fast voll. Arbeit im Hintergrund ist angehalten, und neue Antworten werden eventuell abgelehnt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is running low. Only one reply runs at a time.</source>
+            <translation>Der Arbeitsspeicher wird knapp. Es läuft nur eine Antwort zur selben Zeit.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is running low. Slipstream has freed what it doesn't need now.</source>
+            <translation>Der Arbeitsspeicher wird knapp. Slipstream hat freigegeben, was es gerade nicht braucht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Other apps and the system</source>
+            <translation>Andere Apps und das System</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Running replies</source>
+            <translation>Laufende Antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Slipstream itself</source>
+            <translation>Slipstream selbst</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Tuning</source>
+            <translation>Anpassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Unused buffers</source>
+            <translation>Ungenutzte Puffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>up to {budget} for models</source>
+            <translation>bis zu {budget} für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>{free} available</source>
+            <translation>{free} verfügbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>{reserved} reserved for running replies</source>
+            <translation>{reserved} für laufende Antworten reserviert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/machine/this_mac.py" />
             <source>A server is in use. To measure this computer, load a model.</source>
             <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
@@ -3237,11 +3312,6 @@
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Key</source>
             <translation>Schlüssel</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_card.py" />
-            <source>Model</source>
-            <translation>Modell</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
@@ -3717,11 +3787,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>Dieses Paar von diesem Computer löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter</source>
-            <translation>Drafter</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -7822,12 +7887,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/engine.py" />
-            <source>no_memory_to_load</source>
-            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
             <translation>Es ist kein Modell geladen. Laden Sie zuerst eines.</translation>
@@ -7852,6 +7911,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/host.py" />
+            <source>memory_ended_reply</source>
+            <extracomment>The reply was stopped, because memory was almost full. Quit other apps, then try again.</extracomment>
+            <translation>Die Antwort wurde gestoppt, weil der Arbeitsspeicher fast voll war. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/host.py" />
+            <source>memory_full</source>
+            <extracomment>Memory is almost full. Quit other apps, then try again.</extracomment>
+            <translation>Der Arbeitsspeicher ist fast voll. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>starting_engine</source>
             <extracomment>Starting the engine</extracomment>
             <translation>Die Engine startet</translation>
@@ -7867,6 +7938,12 @@
             <source>no_memory_to_compare</source>
             <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
             <translation>Der Speicher reicht nicht, um die Antworten zu vergleichen. Beenden Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/memory_use.py" />
+            <source>no_memory_to_load</source>
+            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Beenden Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />

@@ -2994,6 +2994,81 @@
             <translation>您的比较会显示在这里。</translation>
         </message>
         <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Computing</source>
+            <translation>计算</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Drafter</source>
+            <translation>草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Earlier prompts</source>
+            <translation>早前的提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is almost full. Background work is paused, and new replies may be refused.</source>
+            <translation>内存几乎已满。后台工作已暂停，新的回复可能会被拒绝。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is running low. Only one reply runs at a time.</source>
+            <translation>内存不足。同一时间只生成一个回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Memory is running low. Slipstream has freed what it doesn't need now.</source>
+            <translation>内存不足。Slipstream 已释放暂时不需要的内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Model</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Other apps and the system</source>
+            <translation>其他 App 和系统</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Running replies</source>
+            <translation>正在生成的回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Slipstream itself</source>
+            <translation>Slipstream 本身</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Tuning</source>
+            <translation>调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>Unused buffers</source>
+            <translation>未使用的缓冲区</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>up to {budget} for models</source>
+            <translation>最多 {budget} 可用于模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>{free} available</source>
+            <translation>{free} 可用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/memory_bar.py" />
+            <source>{reserved} reserved for running replies</source>
+            <translation>已为正在生成的回复预留 {reserved}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/machine/this_mac.py" />
             <source>A server is in use. To measure this computer, load a model.</source>
             <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
@@ -3237,11 +3312,6 @@
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Key</source>
             <translation>密钥</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_card.py" />
-            <source>Model</source>
-            <translation>模型</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
@@ -3717,11 +3787,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Delete this pair from disk</source>
             <translation>从磁盘删除此模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Drafter</source>
-            <translation>草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -7822,12 +7887,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/engine.py" />
-            <source>no_memory_to_load</source>
-            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
-            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选取更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
             <translation>没有载入模型。请先载入一个。</translation>
@@ -7852,6 +7911,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/host.py" />
+            <source>memory_ended_reply</source>
+            <extracomment>The reply was stopped, because memory was almost full. Quit other apps, then try again.</extracomment>
+            <translation>内存几乎已满，因此回复已停止。请退出其他 App，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/host.py" />
+            <source>memory_full</source>
+            <extracomment>Memory is almost full. Quit other apps, then try again.</extracomment>
+            <translation>内存几乎已满。请退出其他 App，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/host.py" />
             <source>starting_engine</source>
             <extracomment>Starting the engine</extracomment>
             <translation>正在启动引擎</translation>
@@ -7867,6 +7938,12 @@
             <source>no_memory_to_compare</source>
             <extracomment>There isn't enough memory to compare the replies. Quit other apps, or load a smaller model.</extracomment>
             <translation>内存不足，无法比较两条回复。请退出其他 App，或载入更小的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/memory_use.py" />
+            <source>no_memory_to_load</source>
+            <extracomment>There isn't enough memory for {size:,.1f} GB of weights. Quit other apps, or choose a smaller model.</extracomment>
+            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请退出其他 App，或选取更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />

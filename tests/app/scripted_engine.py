@@ -19,9 +19,10 @@ from mlx_engine.contract.events import (
     WorkProgress,
 )
 from mlx_engine.contract.limits import rolling_window
-from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, Phase, Roofline
+from mlx_engine.contract.machine_events import Calibrated, KernelsSelected, KernelTrial, MachineFacts, MemoryUse, Phase, Roofline
 from mlx_engine.contract.requests import Compare, CountTokens, GenerationRequest, Message, Mode, Request
 from mlx_engine.contract.token_counts import PromptParts, TokenCount
+from mlx_engine.engine.relief import Relief
 from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
@@ -94,6 +95,26 @@ ROOFLINE = Roofline(
 )
 
 
+MEMORY = MemoryUse(
+    (
+        ("target", 18_600_000_000),
+        ("drafter", 1_700_000_000),
+        ("images", 900_000_000),
+        ("replies", 1_300_000_000),
+        ("snapshots", 2_400_000_000),
+        ("workspace", 350_000_000),
+        ("buffers", 420_000_000),
+        ("tuning", 0),
+        ("window", 310_000_000),
+        ("others", 11_900_000_000),
+    ),
+    reserved=2_600_000_000,
+    budget=36 << 30,
+    total=48 << 30,
+    pressure="normal",
+)
+
+
 class ScriptedEngine(EngineDouble):
     """`replies` are played one after the other; when they run out, "Fine." is the answer.
 
@@ -107,6 +128,7 @@ class ScriptedEngine(EngineDouble):
         self.load_gate: threading.Event | None = None
         self.measure_gate: threading.Event | None = None
         self.measured: list[bool] = []
+        self.memory = MEMORY
         self.calibration_gate: threading.Event | None = None
         self.calibrations = 0
         self.proofs: list[int] = []  # how many calibrations there had been
@@ -190,6 +212,9 @@ class ScriptedEngine(EngineDouble):
             return PLAIN_TOK_S if request.mode == "plain" else DFLASH_TOK_S
         drafted = 1 if request.lookup_only else 2 + self._compared.index(self.loaded[-1][1])
         return 40.0 + 30 * drafted * (request.mode != "plain")
+
+    def memory_use(self, relief: Relief, tuning: int | None) -> MemoryUse:
+        return replace(self.memory, pressure=relief.pressure, step=relief.step)
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[WorkProgress | Roofline]:
         self.measured.append(again)

@@ -9,9 +9,11 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.measurements import RooflineRunner
+from app.session.memory_reader import MemoryReader
 from app.session.pair_session import PairLoader
 from app.storage.wording import percent, size
 from app.text.language import figures, number, tr, translated
+from app.views.machine.memory_bar import MemoryBar
 from app.widgets.controls import Label, ThinBar, button, small_label, styled_label
 from app.widgets.layout import NoticeView, column, lay_out, row
 from app.widgets.theme import SMALL, Theme, set_look
@@ -39,9 +41,16 @@ class ThisMacDialog(QDialog):
     """A window that measures when first opened. Closing it stops the measurement."""
 
     def __init__(
-        self, theme: Theme, runner: RooflineRunner, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        runner: RooflineRunner,
+        reader: MemoryReader,
+        activity: SessionActivity,
+        loader: PairLoader,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._reader = reader
         self._runner, self._activity, self._loader = runner, activity, loader
         self.setWindowTitle(machine_title())
         self.resize(QSize(640, 680))
@@ -49,6 +58,7 @@ class ThisMacDialog(QDialog):
         self.chip = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
         self.about = styled_label(theme, look="secondary", wrap=True, selectable=True)
         self.ceiling = styled_label(theme, wrap=True, selectable=True)
+        self.memory_bar = MemoryBar(theme)
         self.memory = _Figure(theme, tr("Memory bandwidth"))
         self.compute = _Figure(theme, tr("Compute"))
         grid = QGridLayout()
@@ -69,6 +79,7 @@ class ThisMacDialog(QDialog):
         page = column(
             self.chip,
             self.about,
+            self.memory_bar,
             row((self.memory, 1), (self.compute, 1), spacing=12),
             self.ceiling,
             grid,
@@ -85,6 +96,9 @@ class ThisMacDialog(QDialog):
         loader.calibration.changed.connect(self.refresh)
         activity.changed.connect(self.refresh)
         loader.loaded.connect(self.refresh)
+        reader.changed.connect(self._show_memory)
+        reader.set_needed(True)
+        self._show_memory()
         self.refresh()
         if self._runner.found is None and self._can_measure:
             self._runner.start()
@@ -162,11 +176,16 @@ class ThisMacDialog(QDialog):
         return tr("Measuring continues when Slipstream is idle.")
 
     @Slot()
+    def _show_memory(self) -> None:
+        self.memory_bar.show_use(self._reader.found)
+
+    @Slot()
     def _measure_again(self) -> None:
         self._runner.start(again=True)
 
     def done(self, result: int) -> None:
         self._runner.stop()
+        self._reader.set_needed(False)
         super().done(result)
 
 

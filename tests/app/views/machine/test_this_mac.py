@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.session import measurements
+from app.session import measurements, memory_reader
 from app.storage.wording import size
 from app.system import power
 from app.system.macos import Activity
-from app.views.machine import this_mac
+from app.views.machine import memory_bar, this_mac
 from app.views.machine.this_mac import ThisMacDialog, about
 from app.window.help import HelpDialog
 from mlx_engine.cli import doctor
@@ -19,7 +19,7 @@ from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial, Roofline
 from mlx_engine.models.fit import gigabytes
 from tests.app.conftest import Running, Session
-from tests.app.scripted_engine import FACTS, PAIR, ROOFLINE, ScriptedEngine, reason
+from tests.app.scripted_engine import FACTS, MEMORY, PAIR, ROOFLINE, ScriptedEngine, reason
 
 
 def opened(running: Running) -> ThisMacDialog:
@@ -181,3 +181,52 @@ def test_installed_memory_is_the_same_everywhere(installed: int, shown: str, mon
     assert f"{shown} of memory, " in about(facts)
     assert f", {shown}, " in roofline_table(Roofline(facts, ()))
     assert size(16e9) == "16.0 GB" and gigabytes(16e9) == "16.0 GB"
+
+
+def test_the_page_shows_what_holds_the_memory(begin: Callable[..., Running]) -> None:
+    running = begin(ScriptedEngine())
+    page = opened(running)
+    memory = page.memory_bar
+    running.until(memory.isVisible)
+    assert memory.summary.text() == "13.7 GB available · up to 38.7 GB for models · 2.6 GB reserved for running replies"
+    shown = {owner: entry.label.text() for owner, entry in memory.entries.items() if entry.isVisible()}
+    assert shown == {
+        "target": "Model 18.6 GB",
+        "drafter": "Drafter 1.7 GB",
+        "images": "Images 900 MB",
+        "replies": "Running replies 1.3 GB",
+        "snapshots": "Earlier prompts 2.4 GB",
+        "workspace": "Computing 350 MB",
+        "buffers": "Unused buffers 420 MB",
+        "window": "Slipstream itself 310 MB",
+        "others": "Other apps and the system 11.9 GB",
+    }, "every part of the ledger, and nothing else"
+    assert memory.bar.accessibleDescription().startswith("Model: 18.6 GB, Drafter: 1.7 GB")
+    assert memory.warning.isHidden()
+    colors = [memory.bar.grab().toImage().pixelColor(3, 7).name()]
+    running.theme.set_appearance("dark")
+    colors.append(memory.bar.grab().toImage().pixelColor(3, 7).name())
+    assert colors == ["#0a61b9", "#5aa9f5"]
+
+
+def test_the_page_follows_the_ledger_only_while_it_is_open(begin: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_reader, "INTERVAL_MS", 10)
+    engine = ScriptedEngine()
+    running = begin(engine)
+    page = opened(running)
+    running.until(page.memory_bar.isVisible)
+    engine.memory = replace(MEMORY, parts=(("target", 2_000_000), ("replies", 3)), reserved=0)
+    running.until(lambda: not page.memory_bar.entries["drafter"].isVisible())
+    assert page.memory_bar.entries["target"].label.text() == "Model 2 MB"
+    assert not page.memory_bar.entries["replies"].isVisible(), "less than a megabyte"
+    page.close()
+    found = running.services.memory.found
+    engine.memory = MEMORY
+    running.ask("Hello?")
+    assert running.services.memory.found is found
+
+
+@pytest.mark.parametrize(("step", "text"), [(1, "freed"), (2, "freed"), (3, "one reply runs"), (4, "paused"), (6, "refused")])
+def test_the_page_says_what_is_done_about_a_lack_of_memory(step: int, text: str) -> None:
+    assert text in memory_bar.state(replace(MEMORY, step=step))
+    assert not memory_bar.state(MEMORY)
