@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -20,6 +21,7 @@ from mlx_engine.contract.requests import AttachedImage, Message, ToolCall, ToolS
 from mlx_engine.formats.format_registry import call_format, template_reads
 from mlx_engine.formats.sight import ImageMarks, Sight
 from mlx_engine.formats.template_sandbox import on_thread, render_chat
+from mlx_engine.formats.typescript_tools import in_order, typescript
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE, default_template
 
 _KEPT = 8  # latest texts per template: of a prompt and its continuations, for two chats
@@ -100,7 +102,7 @@ def chat_with_images(
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     if tools:
-        options["tools"] = [tool.declaration for tool in tools if not tool.deferred]
+        options |= _tool_options(tokenizer, tools)
     names = {call.id: call.name for message in messages for call in message.calls}
     form = call_format(tokenizer)
     if (tools or names or any(message.role == "tool" for message in messages)) and form is None:
@@ -138,6 +140,18 @@ def chat_with_images(
             memory.rejected.update(_kind(chat, options, placeholder) for chat in rejected if _rejects_all(chat, *again))
             return text, [images[index] for index in order]
     raise UserError("chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=reason)
+
+
+def _tool_options(tokenizer: TokenizerWrapper, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+    """Return the variables of a chat template that declare tools."""
+    declared = [tool.declaration for tool in tools if not tool.deferred]
+    if not declared or not template_reads(tokenizer, "tools_ts_str"):
+        return {"tools": declared}
+    options: dict[str, Any] = {"tools": declared}
+    with suppress(Exception):  # schemas contain anything; the template then writes JSON
+        options["tools"] = in_order(declared)
+        options["tools_ts_str"] = typescript(declared)
+    return options
 
 
 def _rendered(
@@ -183,7 +197,7 @@ def _kind(chat: Sequence[Turn], options: Mapping[str, Any], placeholder: str) ->
     A turn has its role, the names of the fields that aren't empty, and whether it has images, as parts or in its text. Options
     count, too.
     """
-    chosen = tuple(sorted((name, bool(value) if name == "tools" else value) for name, value in options.items()))
+    chosen = tuple(sorted((name, bool(value) if name in ("tools", "tools_ts_str") else value) for name, value in options.items()))
     turns = [
         ("",),
         *(

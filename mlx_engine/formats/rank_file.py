@@ -1,7 +1,8 @@
 """Build a tokenizer from a file of ranks, the format of the tiktoken package.
 
 Kimi's repos have such a file (tiktoken.model) and Python code that reads it. The code is never run: ranks, pattern and special
-tokens are facts of the format.
+tokens are facts of the format. The code also divides texts with 25,000 characters between two spaces, to protect tiktoken from
+them; here they are one piece.
 """
 
 import base64
@@ -27,7 +28,7 @@ _NOT_HAN = r"&&[^\p{Han}]"
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _UPPER, _LOWER = (rf"[{case}\p{{Lm}}\p{{Lo}}\p{{M}}{_NOT_HAN}]" for case in (r"\p{Lu}\p{Lt}", r"\p{Ll}"))
 # How Kimi K2 and its successors divide a text before they merge bytes
-KIMI_PATTERN = "|".join(
+_PATTERN = "|".join(
     (
         r"[\p{Han}]+",
         rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}",
@@ -149,7 +150,7 @@ def _byte_level(tokens: list[bytes]) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, ignore_merges=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(KIMI_PATTERN), "isolated"),
+            pre_tokenizers.Split(Regex(_PATTERN), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

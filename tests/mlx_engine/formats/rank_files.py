@@ -40,7 +40,7 @@ SHOWN = (11, 12, 13, 14, 15, 22, 23)  # tokens that aren't hidden from texts
 RESERVED = 256
 TEMPLATE = """\
 {%- macro turn(role, name) -%}<|im_{{ role }}|>{{ name }}<|im_middle|>{%- endmacro -%}
-{%- if tools -%}{{ turn('system', 'tool_declare') }}{{ tools | tojson }}<|im_end|>{%- endif -%}
+{%- if tools -%}{{ turn('system', 'tool_declare') }}{{ tools_ts_str or (tools | tojson) }}<|im_end|>{%- endif -%}
 {%- for message in messages -%}
 {%- if message.role == 'assistant' -%}
 {{ turn('assistant', 'assistant') }}<think>{{ message.reasoning_content or '' }}</think>{{ message.content }}
