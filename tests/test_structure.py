@@ -29,7 +29,7 @@ LEVELS = {
         "prefix loading",
         "mcp decoding",
         "targets formats",
-        "models",
+        "models documents",
         "drafters media vision",
         "hardware kernels network",
         "contract",

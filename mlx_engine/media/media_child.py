@@ -1,4 +1,4 @@
-"""The child process that decodes images and PDFs.
+"""The child process that decodes images, PDFs, and other documents.
 
 Usage: python -m mlx_engine.media.media_child BYTES    answers requests on its pipes
 """
@@ -10,6 +10,8 @@ from typing import Any
 from mlx_engine.hardware import child_loop
 from mlx_engine.media import image_decoder
 from mlx_engine.media.unreadable import Unreadable
+
+_DAMAGED = {"facts": "image_damaged", "pixels": "image_damaged", "pages": "pdf_damaged", "picture": "pdf_damaged"}
 
 
 def _answer(request: memoryview) -> bytes:
@@ -27,12 +29,23 @@ def _answer(request: memoryview) -> bytes:
                 result = _pdf_reader().pages(data, *arguments)
             case "picture":
                 content = _pdf_reader().picture(data, *arguments)
+            case "pdf_texts":
+                pages, outline = _pdf_reader().texts(data, *arguments)
+                result = {"pages": pages, "outline": outline}
+            case "word_text":
+                from mlx_engine.media import word_reader  # images' process starts without it
+
+                result = {"text": word_reader.text(data, *arguments)}
+            case "html_text":
+                from mlx_engine.media import html_reader
+
+                result = {"text": html_reader.text(data, *arguments)}
     except MemoryError:
         raise
     except Unreadable as problem:
         result = {"problem": problem.code, "values": problem.values}
     except Exception:  # Pillow and its plugins raise many types for damaged files
-        result = {"problem": "image_damaged" if work in ("facts", "pixels") else "pdf_damaged", "values": {}}
+        result = {"problem": _DAMAGED.get(work, "document_damaged"), "values": {}}
     return json.dumps(result).encode("ascii") + b"\n" + content
 
 

@@ -1,4 +1,4 @@
-"""The child processes that decode images and PDFs, and requests to them."""
+"""The child processes that read images and documents, and requests to them."""
 
 import json
 import threading
@@ -14,11 +14,14 @@ _LONGEST_ANSWER = 64 << 20  # bytes, without pixels
 _REASONS = {  # texts for failures of a process
     "image": {"slow": "image_slow", "large": "image_memory", "ended": "image_damaged", "stopped": "media_stopped"},
     "pdf": {"slow": "pdf_too_slow", "large": "pdf_memory", "ended": "pdf_damaged", "stopped": "media_stopped"},
+    "document": {"slow": "document_slow", "large": "document_memory", "ended": "document_damaged", "stopped": "media_stopped"},
 }
 
-# Two processes, so that a long PDF doesn't hold up the images of other replies
+# Several processes, so that a long PDF doesn't hold up the images of other replies, nor a folder of documents a PDF
 images = ChildProcess(_MODULE, MEMORY)
 pdfs = ChildProcess(_MODULE, MEMORY)
+documents = ChildProcess(_MODULE, MEMORY)
+_PROCESSES = {"image": images, "pdf": pdfs, "document": documents}
 
 
 def start() -> None:
@@ -28,14 +31,14 @@ def start() -> None:
 
 def end_idle() -> None:
     """End the processes that do nothing."""
-    images.end_idle()
-    pdfs.end_idle()
+    for process in _PROCESSES.values():
+        process.end_idle()
 
 
 def stop() -> None:
     """End the processes. What they are reading fails."""
-    images.stop()
-    pdfs.stop()
+    for process in _PROCESSES.values():
+        process.stop()
 
 
 def ask(
@@ -53,7 +56,7 @@ def ask(
     """Return the result and the content of a child's answer.
 
     Args:
-        kind: "image" or "pdf".
+        kind: "image", "pdf", or "document".
         data: the file.
         name: the file's name for messages.
         seconds: time limit, without the time until the process is free.
@@ -66,7 +69,7 @@ def ask(
     """
     if len(data) > limit:
         raise error_of(f"{kind}_bytes", name, {"limit": limit // 1_000_000})
-    process = images if kind == "image" else pdfs
+    process = _PROCESSES[kind]
     head = json.dumps([work, list(arguments)]).encode()
     try:
         answer = process.ask([len(head).to_bytes(4, "little"), head, data], seconds, _LONGEST_ANSWER + content, cancel)

@@ -26,6 +26,7 @@ _SLANTED = (12, 200)  # curves and slanted lines: of a large drawing, and of any
 _RULES = 3  # horizontal lines of the same extent make a table
 _RULE_LENGTH, _RULE_GRID = 30, 3
 _MOST_OBJECTS, _MOST_SEGMENTS = 3000, 6000  # a page with more is drawn
+_DEEPEST_OUTLINE, _MOST_ENTRIES = 6, 10_000  # levels, and entries of an outline
 _FIELDS = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP, pdfium.FPDF_ANNOT_TEXT))  # annotations without content
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top
@@ -49,6 +50,27 @@ def pages(data: memoryview, pixels: int) -> dict[str, object]:
                 scale = _scale(page, pixels)
                 found.append((text, _why_picture(page, text), *(ceil(edge * scale) for edge in page.get_size())))
     return {"pages": found}
+
+
+def texts(data: memoryview, most_pages: int, most_text: int) -> tuple[list[str], list[tuple[int, str, int]]]:
+    """Return all pages' texts, and level, title, and page of each outline entry."""
+    found, room = [], most_text
+    with _document(data) as document:
+        if (count := len(document)) > most_pages:
+            raise Unreadable("pdf_too_many_pages", pages=count, limit=most_pages)
+        for number in range(count):
+            with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
+                room -= textpage.count_chars()
+                if room < 0:
+                    raise Unreadable("document_too_much_text", limit=most_text)
+                found.append(_cleaned(textpage.get_text_bounded(*_EVERYWHERE)))
+        outline = []
+        for entry in islice(document.get_toc(max_depth=_DEEPEST_OUTLINE), _MOST_ENTRIES):
+            target = entry.get_dest()
+            place = None if target is None else target.get_index()
+            if place is not None and 0 <= place < count:
+                outline.append((entry.level, entry.get_title(), place))
+    return found, outline
 
 
 def picture(data: memoryview, number: int, pixels: int) -> bytes:

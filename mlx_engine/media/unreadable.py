@@ -80,5 +80,17 @@ def error_of(code: str, name: str, values: dict[str, int | str]) -> UserError:
             return UserError("pdf_memory", "Reading “{name}” takes too much memory. Attach part of it.", name=name)
         case "image_damaged":
             return UserError("image_damaged", "“{name}” is damaged and can't be read. Save or export it again.", name=name)
+        case "document_bytes":
+            template = "The file “{name}” is too large. The limit for documents is {limit} MB. Divide it."
+            return UserError("document_bytes", template, name=name, limit=values["limit"])
+        case "document_too_much_text":
+            template = "“{name}” has more than {limit:,} characters of text. Divide it."
+            return UserError("document_too_much_text", template, name=name, limit=values["limit"])
+        case "document_slow":
+            return UserError("document_slow", "“{name}” takes too long to read. Divide it, or save its text.", name=name)
+        case "document_memory":
+            return UserError("document_memory", "Reading “{name}” takes too much memory. Divide it.", name=name)
+        case "document_damaged":
+            return UserError("document_damaged", "“{name}” is damaged and can't be read. Save or export it again.", name=name)
         case _:
             return UserError("pdf_damaged", "“{name}” is damaged and can't be read as a PDF. Export it again.", name=name)

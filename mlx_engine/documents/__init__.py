@@ -1,0 +1,1 @@
+"""Documents: their pages and passages, and the search in them. No MLX."""
