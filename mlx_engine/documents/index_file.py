@@ -1,0 +1,93 @@
+"""The file of a document index: SQLite with FTS5, made again if it is lost."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_VERSION = 1
+_TIMEOUT_S = 30.0
+# Errors of a disk or of another program, not of the file
+_ELSEWHERE = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+)
+_SCHEMA = """
+CREATE TABLE document (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, modified_ns INTEGER NOT NULL, size INTEGER NOT NULL, digest BLOB NOT NULL,
+    problem TEXT NOT NULL
+);
+CREATE TABLE page (
+    id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE (document, number)
+);
+CREATE TABLE passage (
+    id INTEGER PRIMARY KEY, page INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL
+);
+CREATE INDEX passage_by_page ON passage(page);
+CREATE VIRTUAL TABLE words USING fts5(name, heading, body, content='', tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE parts USING fts5(body, content='', detail=none, tokenize='trigram');
+"""
+
+
+def open_index(file: Path, check: bool) -> sqlite3.Connection:
+    """Open an index, or create it.
+
+    Args:
+        check: whether to read all of it, to find damage.
+
+    Raises:
+        sqlite3.Error: it is damaged or of another version, or the disk fails.
+    """
+    index = sqlite3.connect(file, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    try:
+        file.chmod(0o600)
+        for setting in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):  # it can be made again
+            index.execute(f"PRAGMA {setting}").fetchall()
+        with transaction(index):
+            (version,) = index.execute("PRAGMA user_version").fetchone()
+            if version == 0 and not index.execute("SELECT 1 FROM sqlite_master").fetchone():
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    index.execute(statement)
+                index.execute(f"PRAGMA user_version = {_VERSION}")
+            elif version != _VERSION:
+                raise sqlite3.DatabaseError("another version")
+        if check and index.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+            raise sqlite3.DatabaseError("damaged")
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether an index has to be made again after this error."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _ELSEWHERE
+
+
+@contextmanager
+def transaction(index: sqlite3.Connection) -> Iterator[None]:
+    index.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        index.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            index.execute("ROLLBACK")
+        raise
+
+
+def purge(index: sqlite3.Connection) -> None:
+    """Erase what was deleted from the file, which keeps deleted words until then."""
+    for table in ("words", "parts"):
+        index.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+    index.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def delete_index(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,84 @@
+"""The files of folders that the user chose as documents.
+
+Links are never followed, and hidden files and folders are skipped.
+"""
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, count
+
+MOST_FILES = 20_000
+_DEEPEST = 30  # folders inside each other
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file in a chosen folder.
+
+    Attributes:
+        name: its path, which begins with the name of the folder.
+        modified_ns, size: as when it was found.
+    """
+
+    name: str
+    path: str
+    modified_ns: int
+    size: int
+
+
+def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
+    """Yield the files of folders, in order of their names, up to a limit."""
+    left = MOST_FILES
+    taken = set[str]()
+    for folder in dict.fromkeys(map(os.path.realpath, folders)):
+        base = os.path.basename(folder) or "disk"
+        root = next(name for name in chain([base], (f"{base} {number}" for number in count(2))) if name not in taken)
+        taken.add(root)
+        for place, folders_here, names in os.walk(folder):
+            below = os.path.relpath(place, folder)
+            parts = [] if below == os.curdir else below.split(os.sep)
+            folders_here[:] = sorted(name for name in folders_here if name[0] != "." and len(parts) < _DEEPEST)
+            for name in sorted(name for name in names if name[0] != "."):
+                path = os.path.join(place, name)
+                with suppress(OSError):
+                    found = os.lstat(path)
+                    if stat.S_ISREG(found.st_mode):
+                        left -= 1
+                        if left < 0:
+                            return
+                        yield SourceFile(shown_name("/".join((root, *parts, name))), path, found.st_mtime_ns, found.st_size)
+
+
+def content_of(source: SourceFile, folders: Sequence[str], most: int) -> bytes:
+    """Return a file's content, up to `most` bytes.
+
+    Each part of its path is opened relative to the folder before it, so that no link leads out of the chosen folders.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    root = next(root for root in map(os.path.realpath, folders) if source.path.startswith(root.rstrip("/") + "/"))
+    opened = os.open(root, _FOLDER)
+    parts = os.path.relpath(source.path, root).split(os.sep)
+    for at, part in enumerate(parts, 1):
+        folder = opened
+        try:
+            opened = os.open(part, _FILE if at == len(parts) else _FOLDER, dir_fd=folder)
+        finally:
+            os.close(folder)
+    with open(opened, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise OSError("not a regular file")
+        return stream.read(most)
+
+
+def shown_name(name: str) -> str:
+    """Return a name in its normal form, without characters that can't be shown."""
+    name = unicodedata.normalize("NFC", name)
+    return name if name.isprintable() else ascii(name)[1:-1]

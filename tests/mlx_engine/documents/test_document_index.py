@@ -1,0 +1,299 @@
+"""The index of documents: up to date after every change, and made again after every damage."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine.contract.errors import UserError, WorkCancelled
+from mlx_engine.documents import document_index
+from mlx_engine.documents.document_index import DocumentIndex
+from mlx_engine.documents.document_search import documents_in, find_passages, page_text
+from mlx_engine.documents.sources import MOST_FILES, files_in
+
+TEXTS = st.sampled_from(["", "one two", "# Head\n\nthree", "two " * 900, "北京大学 in Beijing", "a\fb\fc", "\0"])
+NAMES = st.sampled_from(["a.md", "b.txt", "sub/c.py", "sub/d", "ü.md"])
+CHANGES = st.lists(st.tuples(NAMES, st.one_of(st.none(), TEXTS), st.booleans()), min_size=1, max_size=8)
+
+
+def content(file: Path) -> dict[str, list[tuple]]:
+    """Return everything in an index, without row numbers: texts, passages, and all indexed words."""
+    passages = (
+        "SELECT name, number, first, last, heading, text FROM passage JOIN page ON page.id = passage.page "
+        "JOIN document ON document.id = page.document ORDER BY name, number, first"
+    )
+    with closing(sqlite3.connect(file)) as index:
+        found = {"passages": index.execute(passages).fetchall()}
+        found["documents"] = index.execute("SELECT name, size, digest, problem FROM document ORDER BY name").fetchall()
+        found["pages"] = index.execute("SELECT count(*) FROM page").fetchall()
+        for table in ("words", "parts"):
+            index.execute(f"CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', '{table}', 'row')")
+            found[table] = index.execute("SELECT * FROM temp.terms ORDER BY term").fetchall()
+            index.execute("DROP TABLE temp.terms")
+    return found
+
+
+def names_for(index: DocumentIndex, query: str) -> list[str]:
+    return [passage.document for passage in index.read(lambda found: find_passages(found, query, 9))]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "bees.md").write_text("# Bees\n\nBees make honey.\n")
+    (folder / "cats.txt").write_text("Cats sleep. 猫在睡觉。\n")
+    return folder
+
+
+@pytest.fixture
+def index(folder: Path, tmp_path: Path) -> DocumentIndex:
+    return DocumentIndex(tmp_path / "index" / "documents.sqlite", [str(folder)])
+
+
+@settings(deadline=None, max_examples=40)  # files and SQLite, whose time varies
+@given(changes=CHANGES)
+def test_an_index_is_as_if_made_from_scratch_after_any_changes(
+    changes: list[tuple[str, str | None, bool]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("place")
+    folder = place / "Notes"
+    (folder / "sub").mkdir(parents=True)
+    index = DocumentIndex(place / "old.sqlite", [str(folder)])
+    for time, (name, text, updates) in enumerate(changes, 1):
+        if text is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            (folder / name).write_text(text)
+            os.utime(folder / name, (time, time))
+        if updates:
+            index.update()
+    index.update()
+    DocumentIndex(place / "new.sqlite", [str(folder)]).update()
+    assert content(place / "old.sqlite") == content(place / "new.sqlite")
+
+
+def test_only_changed_files_are_read_again(index: DocumentIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    real = document_index.read_document
+    monkeypatch.setattr(
+        document_index, "read_document", lambda data, name, cancel: (read.append(name), real(data, name, cancel))[1]
+    )
+    index.update()
+    assert read == ["Notes/bees.md", "Notes/cats.txt"]
+    index.update()
+    os.utime(folder / "bees.md", (1, 1))  # another time, the same content
+    index.update()
+    assert len(read) == 2
+    (folder / "cats.txt").write_text("Cats hunt mice.\n")
+    index.update()
+    assert read[2:] == ["Notes/cats.txt"]
+    assert names_for(index, "mice") == ["Notes/cats.txt"] and not names_for(index, "sleep")
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"no database " * 1000)
+
+
+def holes(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    for at in range(4096, len(data), 512):
+        data[at : at + 200] = b"\xaa" * 200
+    file.write_bytes(data)
+
+
+def half(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def version(number: int) -> Callable[[Path], None]:
+    def change(file: Path) -> None:
+        with closing(sqlite3.connect(file)) as index:
+            index.execute(f"PRAGMA user_version = {number}")
+
+    return change
+
+
+def without_words(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as index:
+        index.execute("DROP TABLE words")
+
+
+def broken_words(file: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as index:
+        index.execute("UPDATE words_data SET block = x'ffffffffff' WHERE id > 1")
+
+
+DAMAGES = [garbage, holes, half, version(0), version(99), without_words, broken_words, Path.unlink]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("running", [True, False])
+def test_a_damaged_index_is_made_again(
+    index: DocumentIndex, folder: Path, tmp_path: Path, damage: Callable[[Path], None], running: bool
+) -> None:
+    index.update()
+    file = tmp_path / "index" / "documents.sqlite"
+    before = content(file)
+    damage(file)
+    again = index if running else DocumentIndex(file, [str(folder)])
+    again.update()
+    assert names_for(again, "honey") == ["Notes/bees.md"]
+    assert content(file) == before
+
+
+def test_nothing_of_a_removed_document_stays_on_disk(index: DocumentIndex, folder: Path, tmp_path: Path) -> None:
+    (folder / "secret.txt").write_text("Xylophonist quagmire. " * 100)
+    index.update()
+    traces = [b"ylophon", b"quagmir", b"secret.txt"]
+    files = lambda: b"".join(file.read_bytes() for file in (tmp_path / "index").iterdir())  # noqa: E731
+    assert all(trace in files() for trace in traces)
+    (folder / "secret.txt").unlink()
+    index.update()
+    assert not any(trace in files() for trace in traces)
+    index.delete()
+    assert list((tmp_path / "index").iterdir()) == []
+
+
+def test_links_and_hidden_files_are_left_out(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "private.md").write_text("private")
+    (folder / "link.md").symlink_to(outside / "private.md")
+    (folder / "folder").symlink_to(outside)
+    (folder / ".hidden.md").write_text("hidden")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "x.md").write_text("hidden")
+    os.mkfifo(folder / "pipe.md")
+    assert [source.name for source in files_in([str(folder)])] == ["Notes/bees.md", "Notes/cats.txt"]
+
+
+def test_a_folder_that_is_replaced_by_a_link_is_not_followed(
+    index: DocumentIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.md").write_text("public")
+    (tmp_path / "a.md").write_text("private")
+    found = list(files_in([str(folder)]))
+    (folder / "sub" / "a.md").unlink()
+    (folder / "sub").rmdir()
+    (folder / "sub").symlink_to(tmp_path)
+    monkeypatch.setattr(document_index, "files_in", lambda folders: iter(found))
+    index.update()
+    assert not names_for(index, "private")
+    [problem] = [one.problem for one in index.read(documents_in) if one.problem]
+    assert "“Notes/sub/a.md”" in problem
+
+
+def test_folders_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    for parent in ("one", "two"):
+        (tmp_path / parent / "Notes").mkdir(parents=True)
+        (tmp_path / parent / "Notes" / "a.md").write_text(parent)
+    index = DocumentIndex(tmp_path / "documents.sqlite", [str(tmp_path / parent / "Notes") for parent in ("one", "two")])
+    index.update()
+    assert [index.read(lambda found, name=name: page_text(found, name, 1)) for name in ("Notes/a.md", "Notes 2/a.md")] == [
+        "one",
+        "two",
+    ]
+
+
+def test_what_can_be_read_later_is_tried_again(index: DocumentIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = document_index.read_document
+
+    def stopped(data: bytes, name: str, cancel: threading.Event | None) -> None:
+        raise UserError("media_stopped", "Reading “{name}” was stopped. Try again.", name=name)
+
+    monkeypatch.setattr(document_index, "read_document", stopped)
+    index.update()
+    assert [one.problem[:20] for one in index.read(documents_in)] == ["Reading “Notes/bees.", "Reading “Notes/cats."]
+    monkeypatch.setattr(document_index, "read_document", real)
+    index.update()
+    assert [(one.pages, one.problem) for one in index.read(documents_in)] == [(1, ""), (1, "")]
+
+
+def test_a_canceled_update_keeps_what_is_done(index: DocumentIndex) -> None:
+    cancel = threading.Event()
+    with pytest.raises(WorkCancelled):
+        index.update(lambda done, total: cancel.set() if done else None, cancel)
+    assert [one.name for one in index.read(documents_in)] == ["Notes/bees.md"]
+
+
+def test_two_programs_share_an_index(index: DocumentIndex, folder: Path, tmp_path: Path) -> None:
+    other = DocumentIndex(tmp_path / "index" / "documents.sqlite", [str(folder)])
+    threads = [threading.Thread(target=one.update) for one in (index, other)]
+    for number in range(40):
+        (folder / f"{number}.md").write_text(f"file {number}")
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(index.read(documents_in)) == 42 and len(names_for(index, "file")) == 9
+    fresh = tmp_path / "fresh.sqlite"
+    DocumentIndex(fresh, [str(folder)]).update()
+    assert content(fresh) == content(tmp_path / "index" / "documents.sqlite")
+
+
+def test_a_full_disk_is_reported_and_deletes_nothing(index: DocumentIndex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    index.update()
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+
+    def fail(*_: object) -> None:
+        raise full
+
+    monkeypatch.setattr(document_index, "files_in", fail)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        index.update()
+    assert (tmp_path / "index" / "documents.sqlite").exists()
+
+
+def test_the_number_of_files_is_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_FILES == 20_000
+    monkeypatch.setattr("mlx_engine.documents.sources.MOST_FILES", 1)
+    assert [source.name for source in files_in([str(folder)])] == ["Notes/bees.md"]
+
+
+# The search
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("honey", ["Notes/bees.md"]),
+        ("Does a bee make honey?", ["Notes/bees.md"]),  # stems
+        ("CATS", ["Notes/cats.txt"]),
+        ("睡觉", ["Notes/cats.txt"]),
+        ("猫睡觉了吗", ["Notes/cats.txt"]),
+        ("lee", ["Notes/cats.txt"]),  # inside a word
+        ('"honey" AND (NOT', ["Notes/bees.md"]),
+        ("bees.md", ["Notes/bees.md"]),
+        ("zebra", []),
+        ("?!", []),
+        ("", []),
+    ],
+)
+def test_queries(index: DocumentIndex, query: str, found: list[str]) -> None:
+    index.update()
+    assert names_for(index, query) == found
+
+
+@given(query=st.text(max_size=60))
+@settings(deadline=None)  # SQLite, whose time varies
+def test_any_text_can_be_searched(query: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.getbasetemp() / "queries.sqlite"
+    assert DocumentIndex(file, []).read(lambda found: find_passages(found, query, 5)) == []
+
+
+def test_a_term_in_many_passages_does_not_hide_a_rare_one(index: DocumentIndex, folder: Path) -> None:
+    (folder / "many.txt").write_text("\f".join(f"common page {number}" for number in range(10_500)) + "\fcommon needle")
+    index.update()
+    [first, *_] = index.read(lambda found: find_passages(found, "the common needle", 5))
+    assert (first.page, first.text) == (10_501, "common needle")
+    assert len(index.read(lambda found: find_passages(found, "common", 5))) == 5
+    assert len(index.read(lambda found: find_passages(found, "common page", 5))) == 5
