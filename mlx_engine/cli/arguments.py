@@ -274,6 +274,14 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="let the model read FOLDER; can be repeated",
     )
+    group.add_argument(
+        "--documents",
+        action="append",
+        default=[],
+        type=values.folder,
+        metavar="FOLDER",
+        help="let the model search FOLDER's documents, and cite them; can be repeated",
+    )
     group.add_argument("--mcp", type=values.file, metavar="FILE", help="use the MCP servers in FILE, such as mcp.json")
     group.add_argument(
         "--allow",

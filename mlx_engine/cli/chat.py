@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mlx_engine.cli import arguments, compare, generate
 from mlx_engine.cli.console import ask, note
+from mlx_engine.cli.documents import AutomaticPassages
 from mlx_engine.cli.session import cancellable, open_pair
 from mlx_engine.cli.tools import TerminalTools
 from mlx_engine.contract.attached_images import read_image
@@ -38,20 +39,30 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
     info = open_pair(client, args, calibrated=True)
     with suppress(ImportError):
         import readline  # noqa: F401  # adds editing and an unsaved history to `input`
-    tools = TerminalTools(args, asks=sys.stdin.isatty())
+    tools = TerminalTools(args, asks=sys.stdin.isatty(), can_call=info.can_call_tools)
+    passages = AutomaticPassages(args.documents, client, info) if args.documents and not info.can_call_tools else None
     try:
         tools.connect()
-        Conversation(client, info, args, tools).run()
+        Conversation(client, info, args, tools, passages).run()
     finally:
         tools.close()
+        if passages is not None:
+            passages.close()
     return 0
 
 
 class Conversation:
     """A chat in the terminal: its messages and decoding options."""
 
-    def __init__(self, client: EngineClient, info: PairInfo, args: argparse.Namespace, tools: TerminalTools) -> None:
-        self._client, self._info, self._tools = client, info, tools
+    def __init__(
+        self,
+        client: EngineClient,
+        info: PairInfo,
+        args: argparse.Namespace,
+        tools: TerminalTools,
+        passages: AutomaticPassages | None = None,
+    ) -> None:
+        self._client, self._info, self._tools, self._passages = client, info, tools, passages
         self._chat = new_id()
         self._system = args.system
         self._messages: list[Message] = []
@@ -92,7 +103,8 @@ class Conversation:
 
     def _answer(self, text: str) -> None:
         """Answer a message, then add message and reply to the chat."""
-        question = Message("user", text, images=self._images)
+        content = text if self._passages is None else self._passages.added_to(text)
+        question = Message("user", content, images=self._images)
         system = (Message("system", self._system),) if self._system else ()
         request = replace(self._options, messages=(*system, *self._messages, question), foreground=True)
         turn = self._tools.turn(request, self._chat, self._info.can_see)

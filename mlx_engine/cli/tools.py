@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mlx_engine.cli.console import ask, note, progress
+from mlx_engine.cli.documents import pages_line
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolSpec
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
-from mlx_engine.mcp.config import BUILTINS, read_config
+from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, renamed
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
@@ -34,15 +35,20 @@ class TerminalTools:
     Args:
         args: the command line.
         asks: whether a user can be asked. If not, only tools given with `--allow` run.
+        can_call: whether the model can call tools. If not, it gets passages of documents with each message instead.
     """
 
-    def __init__(self, args: argparse.Namespace, asks: bool) -> None:
+    def __init__(self, args: argparse.Namespace, asks: bool, can_call: bool = True) -> None:
         self._configs = [config for config in (read_config(args.mcp) if args.mcp else ()) if config.enabled]
         for builtin, folders, is_on in ((BUILTINS[0], (), args.calculator), (BUILTINS[1], args.files, bool(args.files))):
             if is_on:
                 self._configs = [config for config in self._configs if config.builtin != builtin.builtin]
                 paths = tuple(str(folder.resolve()) for folder in folders)
                 self._configs.append(replace(builtin, enabled=True, folders=paths))
+        if args.documents and can_call:
+            folders = tuple(str(folder.resolve()) for folder in args.documents)
+            self._configs += renamed([ServerConfig("Documents", "documents", folders=folders)], self._configs)
+        self._documents = {config.name for config in self._configs if config.builtin == "documents"}
         self._allowed = tuple(args.allow)
         self._allowed_tools = dict[tuple[str, str], str]()  # fingerprint at the first listing, by server and tool
         self._asks, self._most_steps = asks, args.steps
@@ -109,7 +115,7 @@ class TerminalTools:
         for record in turn.calls:
             if record.call.id in added:
                 took = "" if record.seconds is None else f" · {record.seconds:.1f} s"
-                shown = "" if record.state == "denied" else f" · {record.result[:_LONGEST]}"  # what the model reads
+                shown = "" if record.state == "denied" else f" · {self._shown_result(record)}"
                 note(f"{record.call.name}: {record.state}{took}{shown}")
 
     def show(self, client: EngineClient) -> None:
@@ -119,7 +125,7 @@ class TerminalTools:
             tokens = _tokens(client, (tool.spec(name),)) - none
             note(f"{name} · {tool.server} · {tokens} tokens · {tool.description[:_LONGEST]}")
         if not self._offered():
-            note("No tools. Start the chat with --calculator, --files FOLDER, or --mcp FILE.")
+            note("No tools. Start the chat with --calculator, --files FOLDER, --documents FOLDER, or --mcp FILE.")
 
     def _offered(self) -> dict[str, Tool]:
         if not self._configs:
@@ -161,6 +167,11 @@ class TerminalTools:
             except EOFError:
                 decision = "deny"
         turn.decide(record.call.id, decision)
+
+    def _shown_result(self, record: CallRecord) -> str:
+        """Return the beginning of what the model reads, or the pages of documents in it."""
+        is_page = record.server in self._documents and record.state == "done"
+        return pages_line(record.result) if is_page else record.result[:_LONGEST]
 
     def _call(self, record: CallRecord, tool: Tool, results: "queue.SimpleQueue[tuple[str, ToolResult]]") -> Callable[[], None]:
         return self._servers.call(tool, record.call.arguments, lambda result: results.put((record.call.id, result)))

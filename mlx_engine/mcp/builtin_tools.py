@@ -3,11 +3,14 @@
 They speak MCP like any other server, but run in this process.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlx_engine.mcp.calculator import calculate
 from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.document_tools import Documents
 from mlx_engine.mcp.file_tools import Files
 
 if TYPE_CHECKING:
@@ -23,7 +26,25 @@ def server(config: ServerConfig) -> "Server[Any]":
     from mcp import types
     from mcp.server.lowlevel import Server
 
-    tools = _calculator() if config.builtin == "calculator" else _files(Files(config.folders))
+    documents: Documents | None = None
+    match config.builtin:
+        case "calculator":
+            tools = _calculator()
+        case "documents":
+            documents = Documents(config.folders, Path(config.index) if config.index else None)
+            tools = _documents(documents)
+        case _:
+            tools = _files(Files(config.folders))
+
+    @asynccontextmanager
+    async def lifespan(server: Any) -> AsyncIterator[None]:
+        if documents is not None:
+            documents.start()
+        try:
+            yield
+        finally:
+            if documents is not None:
+                documents.close()
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
@@ -37,7 +58,7 @@ def server(config: ServerConfig) -> "Server[Any]":
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
-    return Server(config.name, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(config.name, lifespan=lifespan, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 _Tool = tuple[Callable[..., str], str, dict[str, Any]]  # function with the tool's name, description, and schema
@@ -68,6 +89,21 @@ def _files(files: Files) -> list[_Tool]:
             "Find files by a text in their names or contents.",
             _schema({"text": text, "folder": folder}, "text"),
         ),
+    ]
+
+
+def _documents(documents: Documents) -> list[_Tool]:
+    query = {"type": "string", "description": "A question, or words that the text probably contains."}
+    name = {"type": "string", "description": "Name of the document, as in the results of search_documents."}
+    page = {"type": "integer", "description": "Number of the page, from 1."}
+    place = _schema({"document": name, "page": page}, "document", "page")
+    return [
+        (
+            documents.search_documents,
+            "Search the user's documents. Returns passages with their document and page.",
+            _schema({"query": query}, "query"),
+        ),
+        (documents.open_page, "Read a page of one of the user's documents.", place),
     ]
 
 

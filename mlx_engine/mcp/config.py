@@ -14,7 +14,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, write_json
 from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
 
-Builtin = Literal["", "calculator", "files"]
+Builtin = Literal["", "calculator", "files", "documents"]
 Values = tuple[tuple[str, str], ...]
 
 _SERVICE = "Slipstream tools"
@@ -51,7 +51,8 @@ class ServerConfig:
         env: environment variables of the program. Their values may be references to the keychain; see `resolved`.
         cwd: folder in which the program runs; empty for the user's home folder.
         headers: headers of all requests, with values as in `env`.
-        folders: absolute paths of the folders that the built-in Files may read.
+        folders: absolute paths of the folders that the built-in Files or Documents may read.
+        index: file with the index of Documents; empty for a temporary one. Documents aren't stored in mcp.json.
         timeout_s: time limit of a call in seconds.
         other: unknown fields of the entry, as a JSON object.
     """
@@ -65,6 +66,7 @@ class ServerConfig:
     url: str = ""
     headers: Values = field(default=(), repr=False)
     folders: tuple[str, ...] = ()
+    index: str = ""
     enabled: bool = True
     timeout_s: float = _TIMEOUT_S
     other: str = "{}"
@@ -94,7 +96,7 @@ def read_config(file: Path) -> tuple[ServerConfig, ...]:
     """
     configs = _servers(_read(file))
     missing = [builtin for builtin in BUILTINS if builtin.builtin not in [config.builtin for config in configs]]
-    return (*configs, *_renamed(missing, configs))
+    return (*configs, *renamed(missing, configs))
 
 
 def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | None:
@@ -157,7 +159,7 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
         for config in _servers(content)
         if not config.builtin and config._runs not in known
     ]
-    return _renamed(found, configs)
+    return renamed(found, configs)
 
 
 def other_apps() -> dict[str, Path]:
@@ -275,7 +277,7 @@ def _is_address(value: str) -> bool:
         return False
 
 
-def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
+def renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
     """Return the added servers with names that no server of `configs` has."""
     taken, found = {config.name for config in configs}, list[ServerConfig]()
     for config in added:

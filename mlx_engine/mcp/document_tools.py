@@ -1,0 +1,120 @@
+"""Read-only tools for the documents in folders that the user chose.
+
+Errors are ValueErrors with a short message.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from mlx_engine.contract.errors import WorkCancelled
+from mlx_engine.documents.citations import quoted_page, quoted_passages, without_markers
+from mlx_engine.documents.document_index import DocumentIndex
+from mlx_engine.documents.document_search import FoundPassage, documents_in, find_passages, page_text
+from mlx_engine.documents.sources import shown_name
+
+_MOST_FOUND = 5  # passages of a search
+_LONGEST_QUERY = 1000  # characters
+_WAIT_S = 40.0  # for the index, within the time limit of a call
+_END_S = 1.0
+_MOST_PROBLEMS = 5
+Found = TypeVar("Found")
+
+
+class Documents:
+    """The documents in folders, whose index is updated before each search.
+
+    Args:
+        folders: absolute paths of the folders.
+        file: the index. By default, it is a temporary file, which `close` deletes.
+
+    Attributes:
+        progress: how many files are indexed, and how many there are.
+    """
+
+    def __init__(self, folders: Sequence[str], file: Path | None = None) -> None:
+        self._temporary = TemporaryDirectory(prefix="slipstream-", ignore_cleanup_errors=True) if file is None else None
+        self._index = DocumentIndex(file or Path(self._temporary.name if self._temporary else "", "documents.sqlite"), folders)
+        self._update: threading.Thread | None = None
+        self.progress = (0, 0)
+        self._problem = ""
+        self._cancel = threading.Event()
+
+    @property
+    def is_updating(self) -> bool:
+        return self._update is not None and self._update.is_alive()
+
+    def start(self) -> None:
+        """Index the documents, if that isn't under way."""
+        if not self.is_updating:
+            self._update = threading.Thread(target=self._run, name="documents", daemon=True)
+            self._update.start()
+
+    def close(self) -> None:
+        """End indexing. What is done stays."""
+        self._cancel.set()
+        if self._update is not None:
+            self._update.join(_END_S)
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def search_documents(self, query: str) -> str:
+        """Return the passages that fit a query best, and documents that can't be read."""
+        if not query.strip():
+            raise ValueError("The query is empty")
+        found = self.find(query, _MOST_FOUND)
+        notes = [quoted_passages(found) if found else "[Nothing found. Search for other words.]"]
+        if self.is_updating:
+            done, total = self.progress
+            notes.append(f"[The documents are still being indexed: {done:,} of {total:,} files. Search again for the rest.]")
+        problems = [f"[{document.problem}]" for document in self._read(documents_in) if document.problem]
+        return "\n\n".join((*notes, *problems[:_MOST_PROBLEMS]))
+
+    def open_page(self, document: str, page: int) -> str:
+        """Return a page of a document."""
+        self._refresh()
+        known = {one.name: one.pages for one in self._read(documents_in) if one.pages}
+        wanted = shown_name(document)
+        fitting = [name for name in known if f"/{without_markers(name)}".endswith(f"/{wanted}")]
+        if len(fitting) != 1:
+            raise ValueError(
+                f"{len(fitting) or 'No'} documents have the name “{wanted}”. Search first, and use the name in the results"
+            )
+        text = self._read(lambda index: page_text(index, fitting[0], page))
+        if text is None:
+            raise ValueError(f"“{wanted}” has no page {page:,}. It has {known[fitting[0]]:,} pages")
+        return quoted_page(fitting[0], page, text)
+
+    def find(self, query: str, most: int) -> list[FoundPassage]:
+        """Return the passages that fit a query best, best first."""
+        self._refresh()
+        return self._read(lambda index: find_passages(index, query[:_LONGEST_QUERY], most))
+
+    def _refresh(self) -> None:
+        """Index the documents again, and wait for that up to a limit."""
+        self.start()
+        assert self._update is not None
+        self._update.join(_WAIT_S)
+        if self._problem:
+            raise ValueError(self._problem)
+
+    def _read(self, use: Callable[[sqlite3.Connection], Found]) -> Found:
+        try:
+            return self._index.read(use)
+        except (sqlite3.Error, OSError) as error:
+            raise ValueError(f"The index of the documents can't be read: {error}") from None
+
+    def _run(self) -> None:
+        def progress(done: int, total: int) -> None:
+            self.progress = (done, total)
+
+        self._problem = ""
+        try:
+            with suppress(WorkCancelled):
+                self._index.update(progress, self._cancel)
+        except (sqlite3.Error, OSError) as error:
+            self._problem = f"The documents can't be indexed: {error}"
