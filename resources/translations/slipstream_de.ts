@@ -8511,6 +8511,36 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for documents is {limit} MB. Divide it.</extracomment>
+            <translation>Die Datei „{name}“ ist zu groß. Dokumente dürfen höchstens {limit} MB haben. Teilen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht gelesen werden. Speichern oder exportieren Sie die Datei erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Divide it.</extracomment>
+            <translation>Das Lesen von „{name}“ benötigt zu viel Speicher. Teilen Sie die Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_slow</source>
+            <extracomment>“{name}” takes too long to read. Divide it, or save its text.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Teilen Sie die Datei, oder speichern Sie ihren Text.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_too_much_text</source>
+            <extracomment>“{name}” has more than {limit:,} characters of text. Divide it.</extracomment>
+            <translation>„{name}“ hat mehr als {limit:,} Zeichen Text. Teilen Sie die Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>„{name}“ ist beschädigt und kann nicht gelesen werden. Sichern oder exportieren Sie es erneut.</translation>

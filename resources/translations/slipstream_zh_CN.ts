@@ -8511,6 +8511,36 @@
         </message>
         <message>
             <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_bytes</source>
+            <extracomment>The file “{name}” is too large. The limit for documents is {limit} MB. Divide it.</extracomment>
+            <translation>文件“{name}”太大。文档的上限为 {limit} MB。请将其拆分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
+            <translation>“{name}”已损坏，无法读取。请重新存储或导出。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_memory</source>
+            <extracomment>Reading “{name}” takes too much memory. Divide it.</extracomment>
+            <translation>读取“{name}”占用内存过多。请将其拆分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_slow</source>
+            <extracomment>“{name}” takes too long to read. Divide it, or save its text.</extracomment>
+            <translation>读取“{name}”耗时过长。请将其拆分，或仅存储其文本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
+            <source>document_too_much_text</source>
+            <extracomment>“{name}” has more than {limit:,} characters of text. Divide it.</extracomment>
+            <translation>“{name}”的文本超过 {limit:,} 个字符。请将其拆分。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/media/unreadable.py" />
             <source>image_damaged</source>
             <extracomment>“{name}” is damaged and can't be read. Save or export it again.</extracomment>
             <translation>“{name}”已损坏，无法读取。请重新存储或导出。</translation>
