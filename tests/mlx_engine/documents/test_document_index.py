@@ -134,15 +134,15 @@ DAMAGES = [garbage, holes, half, version(0), version(99), without_words, broken_
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("is_open", [True, False])
 def test_a_damaged_index_is_made_again(
-    index: DocumentIndex, folder: Path, tmp_path: Path, damage: Callable[[Path], None], running: bool
+    index: DocumentIndex, folder: Path, tmp_path: Path, damage: Callable[[Path], None], is_open: bool
 ) -> None:
     index.update()
     file = tmp_path / "index" / "documents.sqlite"
     before = content(file)
     damage(file)
-    again = index if running else DocumentIndex(file, [str(folder)])
+    again = index if is_open else DocumentIndex(file, [str(folder)])
     again.update()
     assert names_for(again, "honey") == ["Notes/bees.md"]
     assert content(file) == before
