@@ -6,8 +6,9 @@ from pathlib import Path
 
 from mlx_engine.cli.console import note, progress
 from mlx_engine.contract.client import EngineClient
-from mlx_engine.contract.events import PairInfo, TokenCount
-from mlx_engine.contract.requests import CountTokens, Message
+from mlx_engine.contract.events import PairInfo
+from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.documents.citations import cited_pages, quoted_passages
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.document_tools import Documents
@@ -68,5 +69,5 @@ def largest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def _tokens(client: EngineClient, text: str) -> int:
-    events = to_iter(client, CountTokens((Message("user", text),), estimate=True))
+    events = to_iter(client, CountTokens(GenerationRequest((Message("user", text),)), estimate=True))
     return next(event.tokens for event in events if isinstance(event, TokenCount))

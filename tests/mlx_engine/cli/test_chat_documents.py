@@ -10,8 +10,9 @@ import pytest
 
 from mlx_engine.cli import documents
 from mlx_engine.cli.main import main
-from mlx_engine.contract.events import LoadProgress, PairInfo, TokenCount
+from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.contract.requests import CountTokens, ToolCall
+from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.documents.citations import INTRODUCTION
 from tests.mlx_engine.cli.test_chat_tools import CallingEngine
 from tests.mlx_engine.scripted_engine import ScriptedEngine
