@@ -88,7 +88,7 @@ def test_a_page_is_opened_by_the_document_and_its_number(documents: Documents, f
     assert "another" in documents.open_page("Notes/long.txt", 1)
     (folder / "x").mkdir()
     (folder / "x" / "long.txt").write_text("a third one")
-    with pytest.raises(ValueError, match=r"2 documents have the name “long\.txt”"):
+    with pytest.raises(ValueError, match=r"3 documents have the name “long\.txt”"):
         documents.open_page("long.txt", 1)
 
 
