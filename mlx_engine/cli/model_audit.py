@@ -19,6 +19,7 @@ from mlx_engine.models.files.repo import RepoListing, is_head
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, TargetRepo
 from mlx_engine.models.library.pair import Pair
 
+_SHOWN = {"family": "{}", "kind": "{}", "bits": "{} bits", "context": "{} tokens", "block_size": "blocks of {}", "license": "{}"}
 _ROUNDING = 0.05  # of a size; the catalog's are rounded, and some count only the weights
 
 
@@ -177,7 +178,7 @@ def _table(results: list[AuditedRepo]) -> Iterator[str]:
     id_width, repo_width = (max((len(getattr(one, name)) for one in results), default=0) for name in ("id", "repo"))
     for one in results:
         mark = "✗" if one.faults else "!" if one.differences else "-" if one.note else "✓"
-        facts = " · ".join(str(value) for name, value in one.facts.items() if name != "size_gb" and value is not None)
+        facts = " · ".join(_SHOWN[name].format(value) for name, value in one.facts.items() if name in _SHOWN and value is not None)
         line = f"{mark} {one.id:<{id_width}}  {one.repo:<{repo_width}}  {one.commit[:7]:<7} {one.size / 1e9:9,.2f} GB  {facts}"
         yield line.rstrip()
         yield from (f"    {text}" for text in (*one.faults, *one.differences, *filter(None, [one.note])))

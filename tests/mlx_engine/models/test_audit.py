@@ -65,6 +65,15 @@ def test_revisions_sizes_and_facts_are_those_of_the_hub(hub, capsys):
     assert (found["drafter"]["facts"]["kind"], found["drafter"]["facts"]["block_size"]) == ("DFlash", 8)
 
 
+def test_the_table_shows_what_the_repos_contain(hub, capsys):
+    catalog(targets=target(), license=None)
+    main(["models", "audit"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if " mine " in line]
+    assert [line[:3] for line in lines] == [["✓", "mine", "owner/target"], ["✓", "mine", "owner/drafter"]]
+    assert lines[0][3] == hub.repos["owner/target"].branches["main"][:7]
+    assert [" ".join(line[6:]) for line in lines] == ["qwen3 · 4 bits · 4096 tokens", "DFlash · blocks of 8"]
+
+
 @pytest.mark.parametrize(
     ("changed", "role", "words"),
     [
