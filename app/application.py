@@ -93,7 +93,7 @@ class Slipstream(QObject):
     @Slot()
     def _hold_reply(self) -> None:
         runner = self.services.reply_runner
-        waits = bool(runner.runs) and runner.asking == runner.runs and not self.services.summary.running
+        waits = bool(runner.runs) and runner.asking == runner.runs and not self.services.compactor.running
         held = self.services.activity.busy and not waits
         self._activity.set_held("reply", held, tr("Generating a reply"))
 

@@ -163,12 +163,6 @@ class AttachmentReader(QObject):
         self._draw_again()
         self._report()
 
-    def continue_for(self, files: list[Attachment], before: list[Attachment]) -> None:
-        """Add the files that are being read for one message to another one."""
-        for reading in self._readings:
-            if reading.files is before:
-                reading.files = files
-
     def remove(self, one: Attachment) -> None:
         if (now := self.current(one)) is not None:
             self.files.remove(now)

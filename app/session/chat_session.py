@@ -21,7 +21,7 @@ from app.storage.chat_tree import Chat, Node, Turn, messages_to
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import sentences, tr
 from app.text.plain_text import clean
-from mlx_engine.contract.requests import Mode, Sampling, ToolSpec
+from mlx_engine.contract.requests import GenerationRequest, Mode, Sampling, ToolSpec
 from mlx_engine.mcp.tool import Tool
 
 ANOTHER_WORDING = 0.7  # temperature of a regenerated reply if the user has set none and the pair's default is 0
@@ -46,6 +46,7 @@ class ChatSession(QObject):
     editing_changed = Signal(object)  # Turn being edited, or None
     edit_canceled = Signal()  # by the user; `editing_changed` follows
     pages_changed = Signal()  # `drawing_pages`, or pages that were drawn
+    cut_changed = Signal()  # what stands in for older messages
     delayed = Signal(object, str)  # function that starts a reply, to call when tools and pages are ready; an example's server
 
     def __init__(
@@ -239,9 +240,12 @@ class ChatSession(QObject):
             text, files: the message.
             after: the message before it.
         """
+        return NextPrompt(self.base_request(chat, after), messages_to(after), text, files, self._loader.can_see)
+
+    def base_request(self, chat: Chat, after: Node | None) -> GenerationRequest:
+        """Return the request for a reply after a message of a chat, without its messages."""
         base = chat.base_request(after, *self._options(chat))
-        base = replace(base, tools=self._tool_specs(chat), shorten_results=True)
-        return NextPrompt(base, messages_to(after), text, files, self._loader.can_see)
+        return replace(base, tools=self._tool_specs(chat), shorten_results=True)
 
     def _options(self, chat: Chat) -> tuple[Mode, bool, Sampling]:
         """Return the options of a chat's next reply."""
@@ -272,8 +276,9 @@ class ChatSession(QObject):
         self._reply_runner.start(turn, chat, turn.request, self._offered_tools(chat), self._loader.can_see)
 
     def resume(self, turn: Turn) -> None:
-        """Continue a reply that was cut off, or that a rolling window unblocks."""
-        can = turn.reply.can_continue or (turn.reply.context_full and self.chat.settings.rolling)
+        """Continue a reply that was cut off, or that has room again."""
+        has_room = turn.asked is not None and (self.chat.settings.rolling or turn.asked.is_after_summary)
+        can = turn.reply.can_continue or (turn.reply.context_full and has_room)
         if not can or not self._activity.can_start() or self._is_early(partial(self.resume, turn)):
             return
         rolling = self.chat.rolling_after(turn.answered)
@@ -297,6 +302,12 @@ class ChatSession(QObject):
         turns = self.chat.turns
         if len(turns) > 1 and turns[-1].reply.context_full:
             self.resume(turns[-1])
+
+    def set_summary(self, node: Node, summary: str) -> None:
+        """Set what stands in for the messages up to this one; an empty text sends them."""
+        node.summary = clean(summary).strip()
+        self._library.save(self.chat, [node])
+        self.cut_changed.emit()
 
     def edit(self, turn: Turn) -> None:
         """Start editing a message. The old version is kept."""

@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
+from app.session.compaction import Compactor
 from app.session.comparer import Comparer
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
@@ -113,12 +114,13 @@ class Commands(QObject):
         library: ChatLibrary,
         loader: PairLoader,
         comparer: Comparer,
+        compactor: Compactor,
         notices: Notices,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._library, self._loader = session, activity, library, loader
-        self._comparer, self._notices = comparer, notices
+        self._comparer, self._compactor, self._notices = comparer, compactor, notices
         # Kind ("chat" or "folder") and ID of the current row, and the selected chats, while the list has the focus
         self.selection: Callable[[], tuple[str, str, list[str]]] = lambda: ("", "", [])
         self.listed: Callable[[], list[str]] = lambda: list(self._library.entries)  # all chats in the order of the list
@@ -131,6 +133,7 @@ class Commands(QObject):
             session.turns_changed,
             session.turn_added,
             session.chat_changed,
+            session.cut_changed,
             loader.loaded,
             self._library.changed,
         ):
@@ -255,6 +258,7 @@ class Commands(QObject):
 
     def _replies(self) -> tuple[Command, ...]:
         at, activity, loader, comparer = self._session, self._activity, self._loader, self._comparer
+        compactor = self._compactor
 
         def with_last(act: Callable[[Turn], object]) -> Callable[[], object]:
             return lambda: act(at.chat.turns[-1])
@@ -306,6 +310,8 @@ class Commands(QObject):
                 thinking,
             ),
             Command("rolling", tr("Rolling &Window"), lambda: at.change(rolling=not rolling()), checked=rolling),
+            Command("compact", tr("Co&mpact"), compactor.start, needs=lambda: compactor.can_compact),
+            Command("undo_compact", tr("U&ndo Compact"), compactor.undo, needs=lambda: compactor.can_undo),
             Command("edit", tr("&Edit Last Message"), edit, ("Ctrl+Shift+E",), asked),
             Command("regenerate", tr("&Regenerate Reply"), regenerate, ("Ctrl+R",), asked),
             Command("resume", tr("Contin&ue Reply"), resume, ("Ctrl+Shift+R",), cut_off),

@@ -56,6 +56,7 @@ class ContextMeter(QObject):
             session.chat_changed,
             session.turns_changed,
             session.turn_added,
+            session.cut_changed,
             session.settings_changed,
             tools.changed,
             activity.changed,

@@ -11,7 +11,7 @@ from app.session.attachment_reader import AttachmentReader
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
-from app.session.drafts import Draft, Drafts
+from app.session.drafts import Drafts
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.outgoing import STOPPED, OutgoingMessages
 from app.session.pair_session import PairLoader
@@ -259,10 +259,8 @@ class NextMessage(QObject):
             return tr("The message will be sent when the reply has ended.")
         if activity.comparing:
             return tr("The message will be sent when the comparison has ended.")
-        if activity.summarizing and self._shown.edits:
-            return tr("The message will be sent when the summary has been written.")
         if activity.summarizing:
-            return tr("The message will be sent with the summary, in the new chat.")
+            return tr("The message will be sent when the summary has been written.")
         if self._attachments.busy:
             return tr("The message will be sent when its files have been read.")
         if self._loader.running:
@@ -312,33 +310,6 @@ class NextMessage(QObject):
             text = tr("The reply in “{title}” didn't start. Try again there.", title=self._chat.title)
             self._notices.post(Notice(text, topic="waiting", stays=True))
         self.cancel()
-
-    def take_waiting(self) -> Draft | None:
-        """Return the unsent message if it waits, which ends. An edit belongs to its chat."""
-        if not self._waiting or self._shown.edits:
-            return None
-        self.cancel()
-        return self._shown
-
-    def begin_with(self, opening: str, sent: Draft | None) -> None:
-        """Put a text before the message.
-
-        Args:
-            sent: another chat's message, which follows the text and is sent with it.
-        """
-        own = self._shown
-        if sent is None:
-            self.replace(f"{opening}\n\n{own.text}")
-            return
-        alone = own.empty  # otherwise, the user didn't mean to send the rest
-        text = "\n\n".join(filter(None, (opening, own.text, sent.text)))
-        own.files += [one for one in sent.files if not any(map(one.is_same_file, own.files))]
-        self._attachments.continue_for(own.files, sent.files)
-        self.show_draft(text, own.files)
-        self._drafts.discard(sent)
-        self._drafts.save()
-        if alone:
-            self.send()
 
     def end(self) -> None:
         """Send nothing that waits, in any chat, because the app quits."""

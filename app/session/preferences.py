@@ -162,6 +162,13 @@ class Preferences(QObject):
         help=lambda: tr("The loaded model writes a title after the first reply, except with the demo pair."),
         pane="general",
     )
+    auto_compact = Setting(
+        "auto_compact",
+        False,
+        lambda: tr("Summarize older messages when the context is nearly full"),
+        help=lambda: tr("They stay in the chat, and you can undo it. Not with the demo pair."),
+        pane="general",
+    )
     quiet_mode = Setting(
         "quiet_mode",
         False,

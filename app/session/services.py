@@ -15,6 +15,7 @@ from app.session.chat_pages import ChatPages
 from app.session.chat_session import ChatSession
 from app.session.chat_titles import ChatTitles
 from app.session.commands import Commands
+from app.session.compaction import Compactor
 from app.session.compare_run import CompareRunner, ComparisonHistory
 from app.session.comparer import Comparer
 from app.session.conditions_watch import ConditionsWatch
@@ -37,7 +38,6 @@ from app.session.recent_models import RecentModels
 from app.session.reply_runner import ReplyRunner
 from app.session.reply_speeds import ReplySpeeds
 from app.session.saved_prompts import SavedPrompts
-from app.session.summary import SummaryRunner
 from app.session.tool_box import ToolBox
 from app.session.tool_tokens import ToolTokens
 from app.session.tuning_run import TuningRunner
@@ -87,9 +87,10 @@ class Services(QObject):
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
         parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine)
         self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), self)
-        self.summary = SummaryRunner(session, activity, self.engine, self.message, notices, self)
+        context = (self.engine, self.meter, self.message, self.preferences)
+        self.compactor = Compactor(session, activity, loader, *context, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
-        self.commands = Commands(session, activity, library, loader, self.comparer, notices, self)
+        self.commands = Commands(session, activity, library, loader, self.comparer, self.compactor, notices, self)
         self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
         self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)

@@ -104,6 +104,7 @@ def to_markdown(chat: Chat) -> str:
     parts = [f"# {chat.title}", f"*{day}*"]
     if chat.settings.system.strip():
         parts += ["## System prompt", chat.settings.system.strip()]
+    cut = chat.cut
     for turn in chat.turns:
         if turn.asked is not None:
             parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
@@ -119,6 +120,8 @@ def to_markdown(chat: Chat) -> str:
             for call in step.calls:
                 parts += [f"*(tool call: {call.state})*", _code(f"{call.call.name} {call.call.arguments}"), _code(call.result)]
                 parts += [f"*(image: {image.name or 'image'})*" for image in call.images]
+        if cut is not None and turn.last is cut.summary:
+            parts += [f"*({tr('The model reads this summary in place of the messages above:')})*", turn.last.summary]
         if turn.answered is not None and (remark := turn.reply.error or wording.ending(turn.reply)):
             parts.append(f"*({remark})*")
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -28,8 +28,8 @@ def search(db: sqlite3.Connection, chats: Iterable[str], words: str, pause: Call
     found: list[SearchHit] = []
     numbers = _indexed(db, [term for term in terms if len(term) >= 3])
     short = [term.casefold() for term in terms if len(term) < 3]  # too short for the trigram index
-    conditions = "".join(" AND instr(folded(text || calls), ?)" for _ in short)
-    query = f"SELECT id, text || calls FROM message WHERE chat = ? AND NOT running{conditions}"
+    conditions = "".join(" AND instr(folded(text || calls || summary), ?)" for _ in short)
+    query = f"SELECT id, text || calls || summary FROM message WHERE chat = ? AND NOT running{conditions}"
     among = " AND number IN (SELECT value FROM json_each(?))" if numbers is not None else ""
     for chat in chats if terms else ():
         pause()

@@ -13,6 +13,9 @@ from app.text.plain_text import NEW_CHAT, title_from
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling, ToolSpec
 from mlx_engine.mcp.record import messages_of
 
+KEPT_TURNS = 2  # latest turns that a summary doesn't stand in for, at most
+SUMMARY_QUESTION = "Summarize our conversation so far."  # of a model
+
 NodeRole = Literal["root", "user", "assistant"]
 
 
@@ -34,6 +37,7 @@ class Node:
     created: float = field(default_factory=time.time)
     children: list["Node"] = field(default_factory=list)  # versions of the next message, oldest first
     chosen: "Node | None" = None  # the child that is shown
+    summary: str = ""  # what later prompts have in place of the messages up to this one; empty sends them
     _made: tuple[str, tuple[Attachment, ...], Message] | None = None  # the last `message`, and what it was made of
 
     @property
@@ -74,6 +78,11 @@ class Node:
             node = node.parent
         return found[::-1]
 
+    @property
+    def is_after_summary(self) -> bool:
+        """Whether a summary stands in for earlier messages in this one's prompt."""
+        return _since_summary(self)[0] not in (None, self)
+
     def below(self) -> "Iterator[Node]":
         """Yield all messages below this one, parents first, versions in order."""
         waiting = self.children[::-1]
@@ -96,6 +105,11 @@ class Turn:
         return self.asked.text if self.asked else ""
 
     @property
+    def question(self) -> tuple[Message, ...]:
+        """The prompt with its files, as a model gets it that sees."""
+        return (self.asked.message,) if self.asked is not None else ()
+
+    @property
     def can_compare(self) -> bool:
         """Whether Compare can repeat the turn: it has ended and isn't imported."""
         return self.asked is not None and self.reply.reason not in (None, "unanswered") and not self.reply.origin
@@ -112,6 +126,19 @@ class Turn:
         node = self.answered or self.asked
         assert node is not None
         return node
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The place in a chat above which the model reads nothing.
+
+    Attributes:
+        first: the first turn below; None if all turns are above.
+        summary: the message whose summary stands in for what is above, or None.
+    """
+
+    first: Turn | None
+    summary: Node | None = None
 
 
 @dataclass(eq=False)
@@ -192,20 +219,42 @@ class Chat:
 
     def rolling_after(self, node: Node | None) -> int | None:
         """Return the least number of messages to leave out, or None if rolling is off."""
-        path = node.path() if node is not None else []
+        path = _since_summary(node)[1] if node is not None else []
         return max((one.reply.left_out for one in path if one.reply), default=0) if self.settings.rolling else None
 
     @property
-    def first_sent(self) -> Turn | None:
-        """The first turn still sent to the model, or None if the whole chat is sent."""
+    def cut(self) -> Cut | None:
+        """Where the last prompt began, or the next one will; None if all is sent."""
         turns = self.turns
-        left_out = next((turn.reply.left_out for turn in reversed(turns) if turn.reply.left_out or not turn.reply.empty), 0)
-        for turn in turns if left_out else ():
+        summary, path = _since_summary(turns[-1].last) if turns else (None, [])
+        later = set(path)
+        below = [turn for turn in turns if turn.last in later]
+        left_out = next((turn.reply.left_out for turn in reversed(below) if turn.reply.left_out or not turn.reply.empty), 0)
+        if not left_out:
+            return Cut(below[0] if below else None, summary) if summary is not None else None
+        left_out -= len(_stand_in(summary)) if summary is not None else 0
+        for turn in below:
             if left_out <= 0:
-                return turn
+                return Cut(turn)
             if messages := turn.reply.messages:
                 left_out -= len(messages) + (turn.asked is not None)
         return None
+
+    @property
+    def compactable(self) -> list[Turn]:
+        """The turns that a new summary would stand in for: all but the latest one or two.
+
+        Those that stay have at most half of the text, unless there is only one turn.
+        """
+        turns = self.turns
+        path = _since_summary(turns[-1].last)[1] if turns else []
+        later = set(path)
+        answered = [turn for turn in turns if turn.last in later and turn.reply.messages]
+        sizes = [sum(len(one.content) for one in (*turn.question, *turn.reply.messages)) for turn in answered]
+        kept = min(KEPT_TURNS, len(answered) - 1)
+        while kept > 0 and 2 * sum(sizes[-kept:]) > sum(sizes):
+            kept -= 1
+        return answered[: len(answered) - max(0, kept)]
 
     @property
     def first_words(self) -> str:
@@ -262,10 +311,14 @@ def asking(base: GenerationRequest, earlier: tuple[Message, ...], question: Mess
 
 
 def messages_to(node: Node | None) -> tuple[Message, ...]:
-    """Return the messages up to this one with images, without unanswered questions."""
-    messages: list[Message] = []
+    """Return the messages up to this one with images, without unanswered questions.
+
+    The latest summary stands in for the messages up to its own.
+    """
+    summary, path = _since_summary(node) if node is not None else (None, [])
+    messages = [*_stand_in(summary)] if summary is not None else []
     question: Node | None = None  # left out if unanswered: one that was too long must not break the next
-    for one in node.path() if node is not None else ():
+    for one in path:
         if one.role == "user":
             question = one
         elif one.reply is not None and (reply := one.reply.messages):
@@ -274,6 +327,18 @@ def messages_to(node: Node | None) -> tuple[Message, ...]:
             messages += reply
             question = None
     return tuple(messages)
+
+
+def _since_summary(node: Node) -> tuple[Node | None, list[Node]]:
+    """Return the last message with a summary up to a message, and those after it."""
+    path = node.path()
+    at = next((at for at in reversed(range(len(path))) if path[at].summary), -1)
+    return (path[at] if at >= 0 else None), path[at + 1 :]
+
+
+def _stand_in(summary: Node) -> tuple[Message, Message]:
+    """Return a summary as a question and its answer, which all templates take."""
+    return Message("user", SUMMARY_QUESTION), Message("assistant", summary.summary)
 
 
 def messages_before_prompt(request: GenerationRequest) -> int:

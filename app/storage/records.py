@@ -125,6 +125,7 @@ def node_from(
     found: Mapping[str, Any],
     supplied: str = "",
     files: Mapping[str, bytes] = _NO_FILES,
+    summary: str = "",
 ) -> Node:
     """Return a message without a parent.
 
@@ -157,7 +158,7 @@ def node_from(
     reply.unreadable_calls = tuple(_valid_ranges(reply))
     if reply.thinking_s is not None and reply.thinking_s < 0:
         reply.thinking_s = None
-    return Node(role, reply=reply, request=request, id=node_id, created=created)
+    return Node(role, reply=reply, request=request, id=node_id, created=created, summary=summary.strip())
 
 
 def _with_images(calls: Iterable[CallRecord], listed: list[Any], files: Mapping[str, bytes]) -> Iterator[CallRecord]:
@@ -268,7 +269,7 @@ def _message(node: Node) -> _Json:
         "text": text,
     }
     if node.reply:
-        found |= {"thinking": thinking, "suppliers": suppliers(node)}
+        found |= {"thinking": thinking, "suppliers": suppliers(node)} | ({"summary": node.summary} if node.summary else {})
     return found | ({"details": details(node)} if node.reply or node.attachments else {})
 
 
@@ -286,6 +287,7 @@ def _row(data: object, files: Mapping[str, bytes]) -> Row:
         as_dict(found.get("details")),
         as_text(found.get("suppliers")),
         files,
+        as_text(found.get("summary")),
     )
     return node, parent if isinstance(parent, str) else None, found.get("chosen") is True
 

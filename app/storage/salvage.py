@@ -34,10 +34,10 @@ MAX_FAILED = 20_000  # rows that can't be read; a table with more is gone
 MAX_ROWS = 1 << 20  # if the last row's number can't be read or is wrong
 
 _CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
-_MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers")
+_MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers", "summary")
 # Columns that hold text in every row
 _TEXTS = {
-    *("digest", "id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record"),
+    *("digest", "id", "name", "title", "chat", "role", "text", "thinking", "details", "settings", "suppliers", "record", "summary"),
     *("edits", "attachments"),
 }
 
@@ -206,14 +206,16 @@ def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats
             reader.damaged = True
     nodes: dict[str, dict[str, Node]] = {}
     ids: set[str] = set()
-    for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers in _parents_first(
+    for chat_id, parent, chosen, role, one, text, thinking, created, details, suppliers, summary in _parents_first(
         list(reader.rows("message", _MESSAGE))
     ):
         pause()
         if chat_id in deleted or role not in ("user", "assistant"):
             continue
         more = as_dict(parse_json(details))
-        node = node_from(role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers)
+        node = node_from(
+            role, clean(one), clean(text), clean(thinking), as_time(created, 0.0), more, suppliers, summary=clean(summary)
+        )
         if not node.id or node.id in ids:
             node.id = new_id()
         ids.add(node.id)

@@ -129,7 +129,29 @@ AND NOT EXISTS (SELECT 1 FROM draft_file WHERE digest = old.digest) BEGIN
 END;
 """
 
-STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)  # STEPS[n] migrates version n to n + 1
+# Summaries are searched too. The column begins with a line break unless it is empty.
+_SIXTH = """
+ALTER TABLE message ADD COLUMN summary TEXT NOT NULL DEFAULT '';
+DROP TRIGGER message_added;
+DROP TRIGGER message_removed;
+DROP TRIGGER message_changed;
+DROP VIEW ended;
+CREATE VIEW ended AS SELECT number, text || calls || summary AS text FROM message WHERE NOT running;
+CREATE TRIGGER message_added AFTER INSERT ON message WHEN NOT new.running BEGIN
+    INSERT INTO found (rowid, text) VALUES (new.number, new.text || new.calls || new.summary);
+END;
+CREATE TRIGGER message_removed AFTER DELETE ON message WHEN NOT old.running BEGIN
+    INSERT INTO found (found, rowid, text) VALUES ('delete', old.number, old.text || old.calls || old.summary);
+END;
+CREATE TRIGGER message_changed AFTER UPDATE OF text, calls, summary, running ON message
+WHEN old.text IS NOT new.text OR old.calls IS NOT new.calls OR old.summary IS NOT new.summary OR old.running IS NOT new.running
+BEGIN
+    INSERT INTO found (found, rowid, text) SELECT 'delete', old.number, old.text || old.calls || old.summary WHERE NOT old.running;
+    INSERT INTO found (rowid, text) SELECT new.number, new.text || new.calls || new.summary WHERE NOT new.running;
+END;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

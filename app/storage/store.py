@@ -384,13 +384,13 @@ class Store:
     def _messages(self, chat_id: str, with_files: bool) -> Iterator[Row]:
         files = self._files(chat_id) if with_files else {}
         rows = self._db.execute(
-            "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
+            "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen, summary FROM message "
             "WHERE chat = ? ORDER BY number",
             (chat_id,),
         )
-        for role, node_id, text, thinking, created, found, supplied, parent, chosen in rows:
+        for role, node_id, text, thinking, created, found, supplied, parent, chosen, summary in rows:
             more = as_dict(parse_json(found))
-            yield node_from(role, node_id, text, thinking, created, more, supplied, files), parent, bool(chosen)
+            yield node_from(role, node_id, text, thinking, created, more, supplied, files, summary), parent, bool(chosen)
 
     def _files(self, chat_id: str) -> dict[str, bytes]:
         """Return the data of a chat's files, by digest."""
@@ -410,10 +410,12 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
         (chat.id, clean(chat.title), chat.folder, chat.pinned, chat.created, chat.changed, settings),
     )
     db.executemany(
-        "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers, calls) "
-        "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers, :calls) "
+        "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers, calls, "
+        "summary) VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers, :calls, "
+        ":summary) "
         "ON CONFLICT (id) DO UPDATE SET text = excluded.text, thinking = excluded.thinking, running = excluded.running, "
-        "details = excluded.details, suppliers = excluded.suppliers, calls = excluded.calls, chosen = excluded.chosen",
+        "details = excluded.details, suppliers = excluded.suppliers, calls = excluded.calls, chosen = excluded.chosen, "
+        "summary = excluded.summary",
         snapshot.messages,
     )
     for message, files in snapshot.files:
@@ -464,4 +466,5 @@ def _record(chat_id: str, node: Node) -> dict[str, Any]:
         "details": json.dumps(details(node)),
         "suppliers": suppliers(node),
         "calls": clean(texts_of_calls(node)),
+        "summary": clean(f"\n{node.summary}") if node.summary else "",
     }

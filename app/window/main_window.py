@@ -114,7 +114,10 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.help_requested.connect(self.dialogs.show_help)
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
-        session.turns_changed.connect(self._show_divider)
+        session.turns_changed.connect(self._show_cut)
+        session.cut_changed.connect(self._show_cut)
+        self.transcript.message_actions.summary_edited.connect(session.set_summary)
+        self.transcript.message_actions.compact_undone.connect(services.compactor.undo)
         session.turn_revealed.connect(self.transcript.go_to_node)
         reply_runner.changed.connect(self._refresh_reply)
         reply_runner.started.connect(self._follow_reply)
@@ -233,12 +236,12 @@ class MainWindow(QMainWindow):
     def _refresh_reply(self, turn: Turn) -> None:
         """Show what has changed in a reply of the open chat."""
         if self.transcript.shows(turn):
-            self._show_divider()
+            self._show_cut()
             self.transcript.refresh(turn)
 
     @Slot()
-    def _show_divider(self) -> None:
-        self.transcript.show_divider(self.services.session.chat.first_sent)
+    def _show_cut(self) -> None:
+        self.transcript.show_cut(self.services.session.chat.cut)
 
     @Slot()
     def _show_hosts(self) -> None:

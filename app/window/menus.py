@@ -42,7 +42,9 @@ class Menus(QObject):
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"
         modes = "dflash thinking rolling quiet_mode"
-        replies = f"stop compare compare_prompt - {modes} - edit regenerate resume previous_version next_version"
+        replies = (
+            f"stop compare compare_prompt - {modes} - compact undo_compact - edit regenerate resume previous_version next_version"
+        )
         chats = "rename pin move_to_folder duplicate delete delete_all - previous_chat next_chat"
         support = "this_mac logs report - check_for_updates check_at_launch - about"
         titles = {

@@ -305,6 +305,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Co&amp;mpact</source>
+            <translation>Ko&amp;mprimieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Contin&amp;ue Reply</source>
             <translation>Ant&amp;wort fortsetzen</translation>
         </message>
@@ -365,8 +370,33 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>U&amp;ndo Compact</source>
+            <translation>Komprimieren &amp;widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Un&amp;pin Chat</source>
             <translation>Chat nicht mehr an&amp;heften</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>A summary stands in for the older messages. They stay in the chat.</source>
+            <translation>Eine Zusammenfassung ersetzt die älteren Nachrichten. Sie bleiben im Chat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The context is nearly full, so older messages are being summarized.</source>
+            <translation>Der Kontext ist fast voll. Ältere Nachrichten werden zusammengefasst.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The model reads the older messages again.</source>
+            <translation>Das Modell liest die älteren Nachrichten wieder.</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />
@@ -825,11 +855,6 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>The message will be sent with the summary, in the new chat.</source>
-            <translation>Die Nachricht wird mit der Zusammenfassung im neuen Chat gesendet.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/next_message.py" />
             <source>The reply in “{title}” didn't start. Try again there.</source>
             <translation>Die Antwort in „{title}“ hat nicht begonnen. Versuchen Sie es dort erneut.</translation>
         </message>
@@ -1100,6 +1125,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Summarize older messages when the context is nearly full</source>
+            <translation>Ältere Nachrichten zusammenfassen, wenn der Kontext fast voll ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>System</source>
             <translation>System</translation>
         </message>
@@ -1117,6 +1147,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>Das geladene Modell schreibt nach der ersten Antwort einen Titel, außer beim Demo-Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>They stay in the chat, and you can undo it. Not with the demo pair.</source>
+            <translation>Sie bleiben im Chat, und Sie können es widerrufen. Nicht mit dem Demo-Paar.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1207,26 +1242,6 @@
             <location filename="../../app/session/services.py" />
             <source>Your settings are being saved again.</source>
             <translation>Ihre Einstellungen werden wieder gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>Open New Chat</source>
-            <translation>Neuen Chat öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>Zusammenfassung von „{title}“:</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>The summary is ready.</source>
-            <translation>Die Zusammenfassung ist fertig.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -1337,6 +1352,11 @@
             <location filename="../../app/storage/chat_export.py" />
             <source>Exported {chats} to {to}.</source>
             <translation>Nach {to} exportiert: {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>The model reads this summary in place of the messages above:</source>
+            <translation>Das Modell liest diese Zusammenfassung anstelle der Nachrichten darüber:</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -2405,6 +2425,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Compact</source>
+            <translation>Komprimieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>Kontext</translation>
         </message>
@@ -2450,6 +2475,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Summarize older messages to make room</source>
+            <translation>Ältere Nachrichten zusammenfassen, um Platz zu schaffen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>The latest changes in this chat aren't saved.</source>
             <translation>Die letzten Änderungen in diesem Chat sind nicht gesichert.</translation>
         </message>
@@ -2490,13 +2520,13 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>Start New Chat with Summary</source>
-            <translation>Neuer Chat mit Zusammenfassung</translation>
+            <source>Lets the model summarize the older messages, which stay in the chat</source>
+            <translation>Lässt das Modell die älteren Nachrichten zusammenfassen, die im Chat bleiben</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>Summarizing the chat…</source>
-            <translation>Der Chat wird zusammengefasst …</translation>
+            <source>Summarizing older messages…</source>
+            <translation>Ältere Nachrichten werden zusammengefasst …</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -2505,8 +2535,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
-            <translation>Der Kontext des Modells ist voll. Fahren Sie hier fort, beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
+            <source>The model's context is full. Continue here, or edit an earlier message.</source>
+            <translation>Der Kontext des Modells ist voll. Machen Sie hier weiter, oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -5674,6 +5704,51 @@
             <translation>Unbekanntes Werkzeug</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Discard the changes</source>
+            <translation>Änderungen verwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Edit</source>
+            <translation>Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Edit the summary</source>
+            <translation>Zusammenfassung bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Hide summary</source>
+            <translation>Zusammenfassung ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Save the summary</source>
+            <translation>Zusammenfassung sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Show summary</source>
+            <translation>Zusammenfassung einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>The model reads a summary of what is above this line.</source>
+            <translation>Das Modell liest eine Zusammenfassung dessen, was über dieser Linie steht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>The model reads nothing above this line.</source>
+            <translation>Das Modell liest nichts über dieser Linie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Undo Compact</source>
+            <translation>Komprimieren widerrufen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/find_bar.py" />
             <source>Close search</source>
             <translation>Suche schließen</translation>
@@ -5742,11 +5817,6 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Show thinking</source>
             <translation>Gedanken einblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>The model no longer sees messages above this line.</source>
-            <translation>Nachrichten über dieser Linie werden nicht mehr an das Modell gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />

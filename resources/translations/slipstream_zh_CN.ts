@@ -305,6 +305,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Co&amp;mpact</source>
+            <translation>压缩(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Contin&amp;ue Reply</source>
             <translation>继续回复(&amp;U)</translation>
         </message>
@@ -365,8 +370,33 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>U&amp;ndo Compact</source>
+            <translation>撤销压缩(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Un&amp;pin Chat</source>
             <translation>取消置顶对话(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>A summary stands in for the older messages. They stay in the chat.</source>
+            <translation>摘要已代替较早的消息。这些消息仍保留在聊天中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The context is nearly full, so older messages are being summarized.</source>
+            <translation>上下文快满了，正在总结较早的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>模型没有写出摘要。请重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
+            <source>The model reads the older messages again.</source>
+            <translation>模型重新读取较早的消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />
@@ -825,11 +855,6 @@
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
-            <source>The message will be sent with the summary, in the new chat.</source>
-            <translation>该消息将与摘要一起在新对话中发送。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/next_message.py" />
             <source>The reply in “{title}” didn't start. Try again there.</source>
             <translation>“{title}”中的回复未开始。请在该对话中重试。</translation>
         </message>
@@ -1100,6 +1125,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Summarize older messages when the context is nearly full</source>
+            <translation>上下文快满时总结较早的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>System</source>
             <translation>跟随系统</translation>
         </message>
@@ -1117,6 +1147,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>The loaded model writes a title after the first reply, except with the demo pair.</source>
             <translation>已载入的模型会在首次回复后写出标题，演示模型对除外。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>They stay in the chat, and you can undo it. Not with the demo pair.</source>
+            <translation>这些消息仍保留在聊天中，并且可以撤销。演示模型对不支持。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1207,26 +1242,6 @@
             <location filename="../../app/session/services.py" />
             <source>Your settings are being saved again.</source>
             <translation>您的设置已恢复存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>Open New Chat</source>
-            <translation>打开新对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>Summary of “{title}”:</source>
-            <translation>“{title}”的摘要：</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>模型没有写出摘要。请重试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/summary.py" />
-            <source>The summary is ready.</source>
-            <translation>摘要已完成。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_run.py" />
@@ -1337,6 +1352,11 @@
             <location filename="../../app/storage/chat_export.py" />
             <source>Exported {chats} to {to}.</source>
             <translation>已将 {chats}导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>The model reads this summary in place of the messages above:</source>
+            <translation>模型读取以下摘要，以代替上面的消息：</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -2405,6 +2425,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Compact</source>
+            <translation>压缩</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>上下文</translation>
         </message>
@@ -2450,6 +2475,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>Summarize older messages to make room</source>
+            <translation>总结较早的消息以腾出空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>The latest changes in this chat aren't saved.</source>
             <translation>此对话的最新更改尚未存储。</translation>
         </message>
@@ -2490,13 +2520,13 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>Start New Chat with Summary</source>
-            <translation>用摘要新建对话</translation>
+            <source>Lets the model summarize the older messages, which stay in the chat</source>
+            <translation>让模型总结较早的消息，这些消息仍保留在聊天中</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>Summarizing the chat…</source>
-            <translation>正在生成对话摘要…</translation>
+            <source>Summarizing older messages…</source>
+            <translation>正在总结较早的消息…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -2505,8 +2535,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
-            <source>The model's context is full. Continue here, start a new chat, or edit an earlier message.</source>
-            <translation>模型的上下文已满。可以在此继续、新建对话，或编辑之前的消息。</translation>
+            <source>The model's context is full. Continue here, or edit an earlier message.</source>
+            <translation>模型的上下文已满。可以在此继续，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -5674,6 +5704,51 @@
             <translation>未知工具</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Discard the changes</source>
+            <translation>放弃更改</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Edit</source>
+            <translation>编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Edit the summary</source>
+            <translation>编辑摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Hide summary</source>
+            <translation>隐藏摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Save the summary</source>
+            <translation>保存摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Show summary</source>
+            <translation>显示摘要</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>The model reads a summary of what is above this line.</source>
+            <translation>模型读取此线以上内容的摘要。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>The model reads nothing above this line.</source>
+            <translation>模型不读取此线以上的任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/cut_view.py" />
+            <source>Undo Compact</source>
+            <translation>撤销压缩</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/find_bar.py" />
             <source>Close search</source>
             <translation>关闭查找</translation>
@@ -5742,11 +5817,6 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Show thinking</source>
             <translation>显示思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/message_views.py" />
-            <source>The model no longer sees messages above this line.</source>
-            <translation>此线以上的消息不再发送给模型。</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />

@@ -52,6 +52,7 @@ from app.views.pictures.picture_row import PictureRow  # noqa: E402
 from app.views.pictures.viewer import PictureViewer  # noqa: E402
 from app.views.settings.settings_dialog import SettingsDialog, pane_names  # noqa: E402
 from app.views.transcript.call_card import CallCard  # noqa: E402
+from app.views.transcript.cut_view import CutView  # noqa: E402
 from app.views.transcript.unreadable_call import UnreadableCall  # noqa: E402
 from app.views.tuning.tune_dialog import TuneDialog  # noqa: E402
 from app.widgets.controls import ElidedButton, ElidedLabel  # noqa: E402
@@ -248,6 +249,18 @@ def show_calls(window: MainWindow) -> None:
     window.transcript.findChild(UnreadableCall).open()
 
 
+def show_summary(window: MainWindow) -> None:
+    """Let a summary stand in for the first turn, and edit it."""
+    session = window.services.session
+    session.set_summary(session.chat.turns[0].last, "Was? 什么?")
+    settle(200)
+    transcript = window.transcript
+    transcript.go_to_message([item.kind for item in transcript.column.items].index("cut"))
+    settle(200)
+    transcript.findChildren(CutView)[-1].edit_button.click()
+    settle(200)
+
+
 def show_result(form: EndpointForm, picker: Picker) -> None:
     """Show the result of a test of a server that can do little."""
     little = RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False)
@@ -363,6 +376,9 @@ def main(code: str, folder: Path | None) -> int:
     slipstream.services.session.edit(slipstream.services.session.chat.turns[0])
     look("editing", window)
     slipstream.services.session.cancel_edit()
+    show_summary(window)
+    look("summary", window)
+    slipstream.services.session.set_summary(slipstream.services.session.chat.turns[0].last, "")
     for pane in pane_names():
         window.dialogs.show_settings(pane)
         settle(200)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.storage import chat_export, chat_import
-from app.storage.chat_tree import Chat, Turn, messages_before_prompt, messages_to, same_again
+from app.storage.chat_tree import Chat, Cut, Turn, messages_before_prompt, messages_to, same_again
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.reply import Reply
 from app.storage.salvage import read_database
@@ -75,7 +75,7 @@ def test_the_rolling_window_counts_the_messages_of_calls() -> None:
     chat, first = chat_with(DONE)
     second = chat.ask("And twice that?", "dflash")
     second.reply.answer, second.reply.left_out = "3,776,528.", len(first.reply.messages) + 1
-    assert second.reply.left_out == 4 and chat.first_sent is second
+    assert second.reply.left_out == 4 and chat.cut == Cut(second)
 
 
 def test_the_last_step_is_repeated_after_the_calls_before_it() -> None:

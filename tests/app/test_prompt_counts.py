@@ -91,11 +91,15 @@ def check_chat(app: Session, engine: PromptingEngine, data: st.DataObject) -> Co
     kinds = st.one_of(documents, pdfs, images) if sight is not None else st.one_of(documents, pdfs)
     for _ in range(data.draw(st.integers(1, 4), "messages")):
         turns = session.chat.turns
-        kind = data.draw(st.sampled_from(["ask", "ask", "edit", "regenerate", "switch"]), "step") if turns else "ask"
+        kind = data.draw(st.sampled_from(["ask", "ask", "edit", "regenerate", "switch", "compact"]), "step") if turns else "ask"
         if kind == "switch":
             turn = data.draw(st.sampled_from(turns), "turn")
             for node in (turn.asked, turn.answered):
                 session.switch(node, data.draw(st.sampled_from([-1, 1]), "way"))
+            continue
+        if kind == "compact":
+            session.set_summary(data.draw(st.sampled_from(turns), "turn").last, data.draw(st.one_of(st.just(""), texts), "summary"))
+            outcomes["summaries"] += session.chat.cut is not None
             continue
         if kind == "edit":
             session.edit(data.draw(st.sampled_from(turns), "turn"))

@@ -250,7 +250,7 @@ class TestPrivateChats:
             app.send("A secret")
             app.session.regenerate(turn)
             app.services.comparer.compare_turn(turn)
-            app.services.summary.start()
+            app.services.compactor.start()
             assert [notice.text for notice in app.noticed[-4:]] == [refusal] * 4
             assert len(app.session.chat.turns) == 1
             assert replies_asked(replay) == 0

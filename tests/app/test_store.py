@@ -293,6 +293,8 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             ] * (version > 4)
             assert len(store.search("of cou")) == 1
             assert len(store.search("expression")) == (version > 2)
+            assert chat.turns[0].last.summary == "The product is known." * (version > 5)
+            assert [hit.message for hit in store.search("product is")] == ["message-3"] * (version > 5)
             assert is_sound(store)
 
 

@@ -23,7 +23,7 @@ from app.views.chat.thinking_button import ThinkingButton
 from app.views.chat.unread_bar import UnreadBar
 from app.views.tools.tool_chips import ToolChips
 from app.views.tools.tools_button import ToolsButton
-from app.widgets.controls import ThinBar, announce, small_label
+from app.widgets.controls import ThinBar, announce, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
@@ -59,6 +59,8 @@ class Foot(QWidget):
         self.goes_to = small_label(theme, look="faint", elided=True)
         self.quiet = QuietNote(theme, services.quiet_mode, services.preferences, loader)
         self.notes = row((self.legend, 1), (self.goes_to, 1), (self.quiet, 1), spacing=0, margins=(0, 0, 0, 0))
+        self.compact = button(tr("Compact"), tr("Summarize older messages to make room"), "quiet", services.compactor.start)
+        self.notes.addWidget(self.compact, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         inner = QWidget()
         inner.setMaximumWidth(COLUMN)
@@ -67,7 +69,6 @@ class Foot(QWidget):
         self.notices = NoticeBar(theme, services.notices)
         self.full = FullContextBar(theme, services)
         self.unread = UnreadBar(theme, services)
-        services.summary.written.connect(self.composer.focus)
         column(
             self.notices,
             self.importing,
@@ -82,6 +83,10 @@ class Foot(QWidget):
             parent=inner,
         )
         row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
+        self._meter, self._compactor = services.meter, services.compactor
+        for signal in (services.meter.changed, services.compactor.changed, session.cut_changed):
+            signal.connect(self._show_compact)
+        self._show_compact()
         for signal in (loader.changed, loader.loaded, session.chat_changed, session.settings_changed):
             signal.connect(self._show_destination)
         self._show_destination()
@@ -95,6 +100,13 @@ class Foot(QWidget):
         directions = QBoxLayout.Direction
         self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
         self.thinking.show_name(self.width() >= self._theme.scaled(NAMED))
+
+    @Slot()
+    def _show_compact(self) -> None:
+        """Offer Compact once the context is nearly full. When it is full, a bar does."""
+        use = self._meter.use
+        wanted = use is not None and use.nearly_full and not self._message.chat_full
+        self.compact.setVisible(wanted and self._compactor.can_compact)
 
     @Slot()
     def _show_destination(self) -> None:

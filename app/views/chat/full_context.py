@@ -1,4 +1,4 @@
-"""Ways to continue a chat that fills the context: a rolling window or a summary."""
+"""Ways to continue a chat that fills the context: a summary or a rolling window."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame
@@ -17,35 +17,41 @@ class FullContextBar(QFrame):
     def __init__(self, theme: Theme, services: Services) -> None:
         super().__init__()
         set_look(self, "notice")
-        self._loader, self._message, self._summary = services.loader, services.message, services.summary
+        self._message, self._compactor = services.message, services.compactor
         self._attachments = services.attachments
-        session, summary = services.session, services.summary
+        session, compactor = services.session, services.compactor
         self.label = small_label(theme, look="secondary", wrap=True)
         self.label.setAccessibleName(tr("Note"))
         self.roll = button(tr("Continue with a Rolling Window"), look="bordered", clicked=session.continue_rolling)
         self.roll.setToolTip(tr("Leaves out the oldest messages but keeps them in the chat"))
-        self.summarize = button(tr("Start New Chat with Summary"), look="bordered", clicked=summary.start)
-        self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", summary.cancel)
+        self.compact = button(tr("Compact"), look="bordered", clicked=compactor.start)
+        self.compact.setToolTip(tr("Lets the model summarize the older messages, which stay in the chat"))
+        self.cancel = button(tr("Cancel"), tr("Cancel the summary"), "bordered", compactor.cancel)
         buttons = Flow(gap=8)
-        for made in (self.roll, self.summarize, self.cancel):
+        for made in (self.compact, self.roll, self.cancel):
             buttons.addWidget(made)
         column(self.label, buttons, spacing=6, margins=(16, 8, 8, 8), parent=self)
-        changes = (summary.changed, services.meter.changed, session.settings_changed, services.activity.changed)
+        changes = (
+            compactor.changed,
+            session.cut_changed,
+            services.meter.changed,
+            session.settings_changed,
+            services.activity.changed,
+        )
         for signal in (*changes, services.attachments.changed):
             signal.connect(self.refresh)
         self.hide()
 
     @Slot()
     def refresh(self) -> None:
-        running = self._summary.running
+        running, too_long = self._compactor.running, self._too_long
         self.setVisible(running or self._message.chat_full)
-        ways = tr("The model's context is full. Continue here, start a new chat, or edit an earlier message.")
-        if too_long := self._too_long:
-            ways = tr("The model's context is full, and “{name}” is larger than all of it. Remove the file.", name=too_long)
-        self.label.setText(tr("Summarizing the chat…") if running else ways)
+        text = tr("The model's context is full. Continue here, or edit an earlier message.")
+        if too_long:
+            text = tr("The model's context is full, and “{name}” is larger than all of it. Remove the file.", name=too_long)
+        self.label.setText(tr("Summarizing older messages…") if running else text)
         self.roll.setVisible(not running and not too_long)
-        can_summarize = not running and not too_long and not self._loader.has_demo  # the demo pair can't write summaries
-        self.summarize.setVisible(can_summarize)
+        self.compact.setVisible(not running and not too_long and self._compactor.can_compact)
         self.cancel.setVisible(running)
 
     @property

@@ -16,6 +16,8 @@ class MessageActions(QObject):
     version_stepped = Signal(object, int)  # the Node; -1 for the previous version, 1 for the next
     decided = Signal(object, str, str)  # Turn, ID of one of its calls, and a Decision
     call_canceled = Signal(object, str)  # Turn, and ID of one of its calls
+    summary_edited = Signal(object, str)  # Node, and its new summary
+    compact_undone = Signal()
     can_resume_changed = Signal()
 
     can_resume = True  # whether the loaded pair or server can continue replies

@@ -14,7 +14,7 @@ from app.rendering.lazy_stack import LazyStack
 from app.rendering.markdown import clean_text
 from app.rendering.streaming import StreamingMarkdown
 from app.rendering.text_marks import TextMarks, TextRange
-from app.storage.chat_tree import Turn
+from app.storage.chat_tree import Node, Turn
 from app.views.pictures.picture_row import guess_height, pictures_of
 from app.views.transcript.call_card import CARD_PARTS, CallCard, card_texts
 from app.views.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, MessageView, ReplyView
@@ -25,15 +25,22 @@ END_OFFSET = 1 << 30  # past the end of any part
 
 @dataclass(eq=False)
 class TranscriptItem:
-    """A row of the transcript: a prompt, a reply, or the divider."""
+    """A row of the transcript: a prompt, a reply, or the line of a cut.
 
-    kind: Literal["prompt", "reply", "divider"]
+    Attributes:
+        summary: the message whose summary stands in for what is above the line.
+        summarized: this summary.
+    """
+
+    kind: Literal["prompt", "reply", "cut"]
     turn: Turn | None = None
+    summary: Node | None = None
+    summarized: str = ""
 
     def text(self, area: int = ANSWER) -> str:
         """Return the source text of an area."""
         if self.turn is None:
-            return ""
+            return self.summarized if area == ANSWER else ""
         if self.kind == "prompt":
             return self.turn.prompt if area == ANSWER else ""
         step = self.turn.reply.shown_steps[area // AREAS]
@@ -42,7 +49,7 @@ class TranscriptItem:
     def folds(self, area: int) -> bool:
         """Return whether the user can fold an area."""
         if self.kind != "reply" or self.turn is None:
-            return False
+            return self.kind == "cut"
         return area % AREAS == THINKING or self.turn.reply.shown_steps[area // AREAS].unreadable
 
     def call_texts(self, area: int) -> list[str]:

@@ -27,7 +27,7 @@ from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
 from app.views.transcript.stats_line import StatsLine
 from app.views.transcript.unreadable_call import UnreadableCall
-from app.widgets.controls import IconButton, Label, button, small_label
+from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
@@ -230,17 +230,6 @@ class _BubbleText(BlocksView):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(min(80, self._wanted_width), 0)
-
-
-class DividerView(QWidget):
-    """A line below the messages that aren't sent to the model any more."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        text = tr("The model no longer sees messages above this line.")
-        self.label = small_label(theme, text, "secondary", wrap=True)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        column(line(), self.label, spacing=6, parent=self)
 
 
 @dataclass(eq=False)

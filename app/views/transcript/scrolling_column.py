@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from app.rendering.blocks_view import BlocksView
 from app.rendering.lazy_stack import StackEntry
 from app.views.transcript.call_card import CARD_PARTS
+from app.views.transcript.cut_view import CutView
 from app.views.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.welcome import Welcome
@@ -132,8 +133,9 @@ class ScrollingColumn(FollowingScrollArea):
             view.show_all()
             self.column.changed(position.item)
             self.column.update_marks(position.item)
-        if isinstance(view, ReplyView):
+        if isinstance(view, ReplyView | CutView):
             view.unfold(position.area)
+            self.column.changed(position.item)
         if (card := self.column.card_at(position)) is not None:
             card.reveal(position.part % CARD_PARTS, position.offset)
             self.column.changed(position.item)

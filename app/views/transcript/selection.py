@@ -53,7 +53,7 @@ class TextSelection(QObject):
         self._set((start, end))
 
     def select_all(self) -> None:
-        texts = [index for index, item in enumerate(self._column.items) if item.kind != "divider"]
+        texts = [index for index, item in enumerate(self._column.items) if item.kind != "cut"]
         if texts:
             last = self._column.items[texts[-1]].areas[-1]
             self._set((TextPosition(texts[0], ANSWER, 0, 0), TextPosition(texts[-1], last, END_OFFSET, 0)))

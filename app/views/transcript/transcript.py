@@ -1,17 +1,20 @@
 """The transcript of a chat, with selection, search, and link navigation."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
 from app.rendering.lazy_stack import StackEntry
-from app.storage.chat_tree import Node, Turn
+from app.storage.chat_tree import Cut, Node, Turn
 from app.text.language import tr
 from app.views.transcript.cited_pages import open_page
+from app.views.transcript.cut_view import CutView
 from app.views.transcript.find_bar import FindBar, LinkNavigator
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_column import TranscriptItem
-from app.views.transcript.message_views import DividerView, MessageView, PromptView, ReplyView
+from app.views.transcript.message_views import MessageView, PromptView, ReplyView
 from app.views.transcript.scrolling_column import GAP, ScrollingColumn
 from app.views.transcript.selection import TextSelection
 from app.widgets.controls import button
@@ -119,22 +122,33 @@ class Transcript(ScrollingColumn):
         self.follow()
 
     @Slot(object)
-    def show_divider(self, first: Turn | None) -> None:
-        """Show the divider above turn `first`, or remove the divider if None."""
-        items = self.column.items
-        above = next((index for index, item in enumerate(items) if item.kind == "divider"), None)
-        below = next((index for index, item in enumerate(items) if first is not None and item.turn is first), None)
-        if above is not None and above + 1 == below:
+    def show_cut(self, cut: Cut | None) -> None:
+        """Show a line above the messages that the model reads, or none if it reads all."""
+        items, summary = self.column.items, cut.summary if cut is not None else None
+        text = summary.summary if summary is not None else ""
+        shown = next((index for index, item in enumerate(items) if item.kind == "cut"), None)
+        below = next((index for index, item in enumerate(items) if cut is not None and item.turn is cut.first is not None), None)
+        if cut is not None and cut.first is None:
+            below = len(items)
+        if shown is not None and shown + 1 == below and items[shown].summary is summary and items[shown].summarized == text:
             return
-        if above is not None:
-            self._remove([above])
-            below = below - 1 if below is not None and below > above else below
+        if shown is not None:
+            self._remove([shown])
+            below = below - 1 if below is not None and below > shown else below
         if below is not None:
             self.selection.clear()
-            items.insert(below, TranscriptItem("divider"))
+            items.insert(below, TranscriptItem("cut", summary=summary, summarized=text))
             self.column.insert(below, StackEntry(gap=GAP))
             self.column.update_marks()
             self.find_bar.refresh(below)
+            self.settle()
+
+    def _keep_built(self, item: TranscriptItem, kept: bool) -> None:
+        """Keep the view of a summary while it is being edited."""
+        if item in self.column.items:
+            index = self.column.items.index(item)
+            self.column.entries[index].pinned = kept
+            self.column.changed(index)
             self.settle()
 
     def _update_icons(self) -> None:
@@ -166,8 +180,10 @@ class Transcript(ScrollingColumn):
         self.settle()
 
     def _make_view(self, item: TranscriptItem) -> QWidget:
-        if item.kind == "divider":
-            return DividerView(self._theme)
+        if item.kind == "cut":
+            view = CutView(self._theme, item.summary, self.message_actions)
+            view.editing_changed.connect(partial(self._keep_built, item))
+            return view
         assert item.turn is not None
         make = PromptView if item.kind == "prompt" else ReplyView
         return make(self._theme, item.turn, self.message_actions)

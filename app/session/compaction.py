@@ -1,0 +1,169 @@
+"""Summaries that stand in for the older messages of a chat."""
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.activity import SessionActivity
+from app.session.chat_session import ChatSession
+from app.session.context_meter import ContextMeter
+from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.next_message import NextMessage
+from app.session.notice import Notice, NoticeAction, Notices
+from app.session.pair_session import PairLoader
+from app.session.preferences import Preferences
+from app.storage.attachments import shown_to
+from app.storage.chat_tree import SUMMARY_QUESTION, Node, asking, messages_to
+from app.storage.reply import Reply
+from app.text.language import tr, translated
+from mlx_engine.contract.client import Run
+from mlx_engine.contract.events import Failed, Finished
+from mlx_engine.contract.requests import Message
+
+MAX_TOKENS = 768  # in a summary
+_TASK = (
+    f"{SUMMARY_QUESTION} The summary will replace these messages. Keep the facts, names, numbers, decisions, and open questions. "
+    "Write in the language of the conversation. Reply with the summary only."
+)
+
+
+class Compactor(QObject):
+    """Lets the loaded model summarize older turns of the open chat.
+
+    The messages stay in the chat. Opening another chat cancels a summary that is being written.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        session: ChatSession,
+        activity: SessionActivity,
+        loader: PairLoader,
+        engine: EngineAdapter,
+        meter: ContextMeter,
+        message: NextMessage,
+        preferences: Preferences,
+        notices: Notices,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._activity, self._loader, self._engine = session, activity, loader, engine
+        self._meter, self._message, self._preferences, self._notices = meter, message, preferences, notices
+        self._run: Run | None = None
+        self._reply: Reply | None = None  # the latest summary
+        self._tried: Node | None = None  # the last message that was to be summarized automatically
+        session.chat_changed.connect(self.cancel)
+        for signal in (meter.changed, preferences.changed):
+            signal.connect(self._start_if_nearly_full)
+
+    @property
+    def running(self) -> bool:
+        return self._run is not None
+
+    @property
+    def can_compact(self) -> bool:
+        """Whether the open chat has turns to summarize, and a model that can."""
+        can_write = self._loader.pair is not None and not self._loader.has_demo  # the demo pair can't write summaries
+        return can_write and not self.running and bool(self._session.chat.compactable)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a summary stands in for messages of the open chat."""
+        return self._summarized is not None
+
+    @property
+    def _summarized(self) -> Node | None:
+        cut = self._session.chat.cut
+        return cut.summary if cut is not None else None
+
+    @Slot()
+    def start(self) -> None:
+        """Summarize the turns that can be, as if the user had asked for it in the chat.
+
+        The prompt begins like that of the next reply, so most of it is known already.
+        """
+        if not self.can_compact:
+            return
+        if refusal := self._activity.refusal():
+            self._notices.post(refusal)
+            return
+        chat, last = self._session.chat, self._session.chat.compactable[-1].last
+        request = asking(self._session.base_request(chat, last), messages_to(last), Message("user", _TASK))
+        request = replace(
+            request,
+            messages=shown_to(self._session.can_see, request.messages),
+            max_tokens=MAX_TOKENS,
+            thinking=False,
+            rolling=request.rolling or 0,
+            tool_choice="none",
+            foreground=True,
+            chat=chat.id,
+            private=chat.settings.private,
+        )
+        self._reply = reply = Reply.to(request)
+        self._run = self._engine.submit(request, partial(self._receive, reply, last))
+        self._activity.set_summarizing(True)
+        self.changed.emit()
+
+    @Slot()
+    def _start_if_nearly_full(self) -> None:
+        """Start automatically, once for each end of the chat."""
+        use, turns = self._meter.use, self._session.chat.turns
+        wanted = self._preferences.auto_compact and use is not None and use.nearly_full and not self._meter.counting
+        if not wanted or not turns or turns[-1].last is self._tried or not self.can_compact or self._activity.refusal():
+            return
+        self._tried = turns[-1].last
+        self._notices.post(Notice(tr("The context is nearly full, so older messages are being summarized."), topic="compact"))
+        self.start()
+
+    @Slot()
+    def cancel(self) -> None:
+        if self._run is not None:
+            self._message.put_back()  # else the message would be sent without the summary
+            self._run.cancel()
+            self._end()
+
+    @Slot()
+    def undo(self) -> None:
+        """Let the model read the messages again that a summary stands in for."""
+        if (node := self._summarized) is not None:
+            summary = node.summary
+            self._session.set_summary(node, "")
+            again = NoticeAction(tr("Undo"), partial(self._session.set_summary, node, summary))
+            text = tr("The model reads the older messages again.")
+            self._notices.post(Notice(text, until="chat", topic="compact", actions=(again,)))
+
+    def _end(self) -> None:
+        self._run = None
+        self._activity.set_summarizing(False)
+        self.changed.emit()
+
+    def _receive(self, reply: Reply, last: Node, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            if self._run is None or reply is not self._reply:
+                return  # canceled
+            if delivery.event is not None:
+                reply.accept(delivery.event, delivery.at_s)
+            match delivery.event:
+                case Finished("cancelled"):
+                    self._end()  # the app quits
+                case Finished():
+                    self._finish(reply.answer.strip(), last)
+                case Failed() as failed:
+                    self._message.put_back()
+                    self._end()
+                    self._notices.post(Notice(translated(failed), "error", until="chat"))
+
+    def _finish(self, summary: str, last: Node) -> None:
+        if not summary:
+            self._message.put_back()
+            self._end()
+            self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+            return
+        self._session.set_summary(last, summary)
+        text = tr("A summary stands in for the older messages. They stay in the chat.")
+        undo = NoticeAction(tr("Undo"), self.undo)
+        self._notices.post(Notice(text, until="chat", topic="compact", actions=(undo,)))
+        self._end()  # the message that waits is sent now

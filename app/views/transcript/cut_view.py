@@ -1,0 +1,103 @@
+"""The line above which the model reads nothing, and what stands in for it."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from app.rendering.blocks_view import BlocksView
+from app.rendering.markdown import clean_text
+from app.storage.chat_tree import Node
+from app.text.language import tr
+from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.message_views import ANSWER, LINE_GAP, MessageView
+from app.widgets.controls import button, small_label
+from app.widgets.layout import column, line, row
+from app.widgets.theme import Theme, set_look
+
+EDITOR_LINES = 10
+
+
+class CutView(MessageView):
+    """A line between two messages. A summary is folded below it, and can be edited.
+
+    Args:
+        summary: the message whose summary stands in for what is above, or None.
+    """
+
+    editing_changed = Signal(bool)
+
+    def __init__(self, theme: Theme, summary: Node | None, actions: MessageActions) -> None:
+        super().__init__()
+        self._summary, self._actions = summary, actions
+        nothing = tr("The model reads nothing above this line.")
+        text = tr("The model reads a summary of what is above this line.") if summary is not None else nothing
+        self.label = small_label(theme, text, "secondary", wrap=True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.show_button = button("", clicked=self._toggle)
+        self.edit_button = button(tr("Edit"), tr("Edit the summary"), clicked=self._edit)
+        self.undo_button = button(tr("Undo"), tr("Undo Compact"), clicked=actions.compact_undone.emit)
+        self.body = BlocksView(theme, quiet=True, lazy=True)
+        self.body.setAccessibleName(tr("Summary"))
+        self.editor = QPlainTextEdit()
+        self.editor.setAccessibleName(tr("Summary"))
+        self.editor.setTabChangesFocus(True)
+        self.editor.setFixedHeight(self.editor.fontMetrics().lineSpacing() * EDITOR_LINES)
+        self.save_button = button(tr("Save"), tr("Save the summary"), "bordered", self._save)
+        cancel = button(tr("Cancel"), tr("Discard the changes"), "bordered", self._end_edit)
+        self.shown = QWidget()
+        row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self.shown)
+        frame = QFrame()
+        set_look(frame, "bubble")
+        column(self.editor, margins=(10, 8, 10, 8), parent=frame)
+        self.form = QWidget()
+        column(frame, row(None, cancel, self.save_button, spacing=8), spacing=8, parent=self.form)
+        self.form.hide()
+        self.shown.hide()
+        self.body.resized.connect(self.updateGeometry)
+        inner = column(line(), self.label, spacing=6, parent=self)
+        if summary is not None:
+            inner.addLayout(row(None, self.show_button, self.edit_button, self.undo_button, None, spacing=4))
+            inner.addWidget(self.shown)
+            inner.addWidget(self.form)
+            self.body.show_markdown(clean_text(summary.summary))
+            self._show(False)
+
+    def areas(self) -> dict[int, BlocksView]:
+        return {ANSWER: self.body} if self._summary is not None else {}
+
+    def unfold(self, area: int) -> None:
+        """Show the summary."""
+        self._show(True)
+
+    @Slot()
+    def _toggle(self) -> None:
+        self._show(self.shown.isHidden())
+
+    def _show(self, shown: bool) -> None:
+        self.show_button.setText(f"{'▾' if shown else '▸'}  {tr('Summary')}")
+        self.show_button.setAccessibleName(tr("Hide summary") if shown else tr("Show summary"))
+        self.shown.setVisible(shown)
+        self.updateGeometry()
+
+    @Slot()
+    def _edit(self) -> None:
+        assert self._summary is not None
+        self._show(False)
+        self.editor.setPlainText(self._summary.summary)
+        self._show_form(True)
+        self.editor.setFocus()
+
+    @Slot()
+    def _end_edit(self) -> None:
+        self._show_form(False)
+
+    @Slot()
+    def _save(self) -> None:
+        self._show_form(False)
+        self._actions.summary_edited.emit(self._summary, self.editor.toPlainText())
+
+    def _show_form(self, shown: bool) -> None:
+        self.form.setVisible(shown)
+        self.show_button.setEnabled(not shown)
+        self.edit_button.setEnabled(not shown)
+        self.updateGeometry()
+        self.editing_changed.emit(shown)

@@ -1,0 +1,262 @@
+"""A summary stands in for older messages, which stay in the chat."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.storage import chat_export
+from app.storage.chat_tree import Chat, Cut, Turn
+from app.storage.records import chat_from_json, chat_to_json
+from app.storage.reply import Reply
+from app.views.chat.full_context import FullContextBar
+from app.views.transcript.cut_view import CutView
+from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.requests import CountTokens, LoadPair
+from tests.app.conftest import Begin, Running, Session, Start
+from tests.app.scripted_engine import answer, commit, done, refuse
+from tests.app.test_full_context import LONG, fill, small_engine
+
+WRITTEN = "We counted words."
+NOTE = "The message will be sent when the summary has been written."
+
+
+def loaded(app: Session) -> Session:
+    """Use a pair that can write summaries, and no titles."""
+    app.services.preferences.chat_titles = False
+    app.activity.use(LoadPair(Path("target")))
+    app.until(lambda: not app.loader.running)
+    return app
+
+
+def summarized(app: Session) -> list[Turn]:
+    """Fill the chat, compact it, and return its turns."""
+    fill(loaded(app))
+    app.run("compact")
+    app.until(lambda: not app.services.compactor.running)
+    app.until(lambda: not app.meter.counting)
+    return app.session.chat.turns
+
+
+def sent(app: Session) -> list[str]:
+    return [message.content for message in app.engine.requests[-1].messages]
+
+
+def test_a_summary_stands_in_for_all_but_the_latest_turns(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN), answer("Four.")))
+    fill(loaded(app))
+    bar = FullContextBar(app.theme, app.services)
+    bar.compact.click()
+    assert bar.label.text() == "Summarizing older messages…" and not bar.roll.isVisible()
+    app.until(lambda: not app.services.compactor.running)
+    request, turns = app.engine.requests[-1], app.session.chat.turns
+    assert request.foreground and request.tool_choice == "none" and not request.thinking
+    assert [one.content for one in request.messages[:-1]] == ["Be brief.", *_texts(turns[:2])]
+    assert request.messages[-1].content.startswith("Summarize our conversation so far.")
+    assert app.session.chat.cut == Cut(turns[2], turns[1].answered)
+    app.until(lambda: not app.meter.counting)
+    assert not app.message.chat_full and len(turns) == 3
+    app.ask("And now?")
+    assert sent(app) == ["Be brief.", "Summarize our conversation so far.", WRITTEN, *_texts(turns[2:]), "And now?"]
+    assert app.texts[0][0] == "Question 0", "the messages stay in the chat"
+
+
+def _texts(turns: list[Turn]) -> list[str]:
+    return [text for turn in turns for text in (turn.prompt, turn.reply.answer)]
+
+
+def test_undo_sends_the_messages_again_and_can_be_undone(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN)))
+    turns = summarized(app)
+    history = app.session.chat.history()
+    assert history[1].content == WRITTEN
+    app.run("undo_compact")
+    assert [one.content for one in app.session.chat.history()] == _texts(turns) and not app.can("undo_compact")
+    app.until(lambda: app.message.chat_full)
+    app.press("Undo")
+    assert app.session.chat.history() == history
+    app.until(lambda: not app.message.chat_full)
+
+
+def test_an_edit_above_the_line_has_no_summary_and_one_below_keeps_it(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN), answer("Below."), answer("Above.")))
+    turns = summarized(app)
+    app.session.edit(turns[2])
+    app.ask("Question 2, edited")
+    assert sent(app) == ["Be brief.", "Summarize our conversation so far.", WRITTEN, "Question 2, edited"]
+    app.session.edit(turns[1])
+    app.ask("Question 1, edited")
+    assert sent(app) == ["Be brief.", *_texts(turns[:1]), "Question 1, edited"] and app.session.chat.cut is None
+    app.session.switch(app.session.chat.turns[1].asked, -1)  # type: ignore[arg-type]
+    assert app.session.chat.cut is not None, "the other version has it"
+
+
+def test_a_second_summary_includes_the_first_and_undo_returns_to_it(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN), answer("word " * 40 + "end"), answer("We went on.")))
+    turns = summarized(app)
+    app.ask("And now?")
+    app.run("compact")
+    app.until(lambda: not app.services.compactor.running)
+    assert sent(app)[:4] == ["Be brief.", "Summarize our conversation so far.", WRITTEN, turns[2].prompt]
+    assert [one.content for one in app.session.chat.history()][1] == "We went on."
+    app.run("undo_compact")
+    assert [one.content for one in app.session.chat.history()][1] == WRITTEN
+
+
+@pytest.mark.parametrize("way", ["cancel", "failure", "nothing", "another chat", "quit"])
+def test_a_message_without_its_summary_is_kept(begin: Begin, way: str) -> None:
+    gate = threading.Event()
+    said = {"failure": [gate, refuse("No.")], "nothing": [gate, done()]}.get(way, [gate, commit(WRITTEN), done()])
+    app = begin(small_engine(*LONG, said))
+    fill(loaded(app))
+    chat = app.session.chat
+    app.run("compact")
+    app.send("And now?")
+    assert app.message.note == NOTE and app.notices == []
+    app.until(lambda: len(app.engine.requests) == 4)
+    if way == "another chat":
+        app.session.new_chat()
+    elif way == "quit":
+        app.services.close()
+    elif way == "cancel":
+        app.services.compactor.cancel()
+    gate.set()
+    app.until(lambda: not app.activity.busy)
+    assert chat.cut is None and len(app.engine.requests) == 4
+    if way != "quit":
+        app.until(lambda: not app.services.engine.busy)
+        app.session.open_chat(chat.id)
+        app.until(lambda: app.session.chat is chat and not app.meter.counting)
+        assert app.message.text == "And now?" and not app.message.note
+        assert any("It is a draft in its chat." in one for one in app.notices)
+
+
+def test_a_message_waits_for_the_summary_and_is_sent_below_it(begin: Begin) -> None:
+    gate = threading.Event()
+    app = begin(small_engine(*LONG, [gate, commit(WRITTEN), done()], answer("Go on.")))
+    fill(loaded(app))
+    app.run("compact")
+    app.send("And now?")
+    gate.set()
+    app.until(lambda: len(app.session.chat.turns) == 4 and not app.activity.busy)
+    assert app.texts[-1] == ("And now?", "Go on.") and WRITTEN in sent(app)
+
+
+def test_replies_and_comparisons_wait_for_a_summary(begin: Begin) -> None:
+    gate = threading.Event()
+    app = begin(small_engine(*LONG, [gate, commit(WRITTEN), done()]))
+    fill(loaded(app))
+    app.run("compact")
+    app.session.regenerate(app.session.chat.turns[-1])
+    assert app.notices == ["A summary is being written. Wait for it to finish, or cancel it."]
+    assert app.activity.busy and not app.can("compact")
+    gate.set()
+    app.until(lambda: not app.activity.busy)
+
+
+def test_a_reply_that_filled_the_context_is_continued_below_a_summary(begin: Begin) -> None:
+    cut_off = [commit("word " * 40, 40), done(reason="length", tokens=40)]
+    app = begin(small_engine(answer("word " * 55), cut_off, answer(WRITTEN), [commit("end."), done(tokens=1)]))
+    loaded(app)
+    app.ask("One")
+    app.ask("Two")
+    turns = app.session.chat.turns
+    app.session.set_summary(turns[0].last, WRITTEN)
+    assert turns[1].reply.context_full
+    app.session.resume(turns[1])
+    app.idle()
+    assert app.engine.requests[-1].continue_from == "word " * 40 and WRITTEN in sent(app)
+
+
+def test_older_messages_are_summarized_automatically_only_if_wanted(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN), [refuse("No.")]))
+    fill(loaded(app))
+    assert app.session.chat.cut is None and len(app.engine.requests) == 3
+    app.services.preferences.auto_compact = True
+    app.until(lambda: app.session.chat.cut is not None)
+    assert [one.text for one in app.noticed][-2:] == [
+        "The context is nearly full, so older messages are being summarized.",
+        "A summary stands in for the older messages. They stay in the chat.",
+    ]
+    app.run("undo_compact")
+    app.until(lambda: app.message.chat_full)
+    assert len(app.engine.requests) == 4, "once for each end of the chat"
+
+
+def test_summaries_are_stored_exported_and_found(begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = begin(small_engine(*LONG, answer("We counted **kumquats**.")), data=tmp_path / "data")
+    summarized(app)
+    chat, hits = app.session.chat, list[object]()
+    app.library.search("kumquats", hits.append)
+    app.until(lambda: bool(hits))
+    assert [hit.message for hit in hits[0]] == [chat.turns[1].last.id]  # type: ignore[attr-defined]
+    copy = chat_from_json(chat_to_json(chat))
+    assert copy.history() == chat.history() and "kumquats" in chat_export.to_markdown(copy)
+    app.quit()
+    again = begin(small_engine(), data=tmp_path / "data")
+    again.until(lambda: again.session.chat.id == chat.id)
+    assert again.session.chat.history() == chat.history()
+
+
+def show_line(app: Running) -> CutView:
+    app.until(lambda: bool(app.window.transcript.findChildren(CutView)))
+    app.window.transcript.go_to_message([item.kind for item in app.window.transcript.column.items].index("cut"))
+    return app.window.transcript.findChildren(CutView)[-1]
+
+
+def test_the_line_shows_the_summary_and_edits_it(start: Start, qtbot: QtBot) -> None:
+    app = start(small_engine(*LONG, answer(WRITTEN)))
+    summarized(app)
+    kinds = [item.kind for item in app.window.transcript.column.items]
+    assert kinds == ["prompt", "reply", "prompt", "reply", "cut", "prompt", "reply"]
+    line = show_line(app)
+    assert line.label.text() == "The model reads a summary of what is above this line." and not line.shown.isVisible()
+    qtbot.mouseClick(line.show_button, Qt.MouseButton.LeftButton)
+    assert line.shown.isVisible()
+    qtbot.mouseClick(line.edit_button, Qt.MouseButton.LeftButton)
+    assert line.editor.toPlainText() == WRITTEN and not line.shown.isVisible()
+    line.editor.setPlainText("We counted *all* words. ")
+    line.save_button.click()
+    assert app.session.chat.history()[1].content == "We counted *all* words."
+    show_line(app).undo_button.click()
+    assert app.session.chat.cut is None
+    app.until(lambda: "cut" not in [item.kind for item in app.window.transcript.column.items])
+
+
+def test_a_search_in_the_chat_opens_the_summary(start: Start) -> None:
+    app = start(small_engine(*LONG, answer("We counted kumquats.")))
+    summarized(app)
+    find = app.window.transcript.find_bar
+    find.open_search()
+    find.field.setText("kumquats")
+    app.until(lambda: not find.searching)
+    find.find_next()
+    assert find.count.text() == "1 of 1" and show_line(app).shown.isVisible()
+
+
+def test_what_is_compacted(begin: Begin) -> None:
+    """All but two turns at most, and these have at most half of the text."""
+
+    def covered(*sizes: int) -> int:
+        chat = Chat()
+        for size in sizes:
+            turn = chat.ask("q", "plain")
+            assert turn.answered is not None
+            turn.answered.reply = turn.reply = Reply("plain", 9, answer="w" * size, reason="eos")
+        return len(chat.compactable)
+
+    assert [covered(*sizes) for sizes in ((), (9,), (9, 9), (9, 9, 9, 9), (9, 9, 99), (99, 9, 9), (0, 9))] == [0, 1, 1, 2, 3, 1, 1]
+
+
+def test_the_meter_counts_the_summary(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer(WRITTEN)))
+    turns = summarized(app)
+    counted: CountTokens = app.engine.counted[-1]
+    assert [one.content for one in counted.messages] == [
+        "Be brief.", "Summarize our conversation so far.", WRITTEN, *_texts(turns[2:])
+    ]  # fmt: skip
+    assert app.meter.use is not None and app.meter.use.used == app.engine.count_tokens(counted).tokens
+    assert isinstance(app.engine.count_tokens(counted), TokenCount)
