@@ -305,8 +305,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Co&amp;mpact</source>
-            <translation>Ko&amp;mprimieren</translation>
+            <source>Compact</source>
+            <translation>Komprimieren</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -370,13 +370,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>U&amp;ndo Compact</source>
-            <translation>Komprimieren &amp;widerrufen</translation>
+            <source>Un&amp;pin Chat</source>
+            <translation>Chat nicht mehr an&amp;heften</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;pin Chat</source>
-            <translation>Chat nicht mehr an&amp;heften</translation>
+            <source>Undo Compact</source>
+            <translation>Komprimieren widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
@@ -2422,11 +2422,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Cancel the import</source>
             <translation>Import abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Compact</source>
-            <translation>Komprimieren</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -5742,11 +5737,6 @@
             <location filename="../../app/views/transcript/cut_view.py" />
             <source>The model reads nothing above this line.</source>
             <translation>Das Modell liest nichts über dieser Linie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/cut_view.py" />
-            <source>Undo Compact</source>
-            <translation>Komprimieren widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/find_bar.py" />

@@ -305,8 +305,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Co&amp;mpact</source>
-            <translation>压缩(&amp;M)</translation>
+            <source>Compact</source>
+            <translation>压缩</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -370,13 +370,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>U&amp;ndo Compact</source>
-            <translation>撤销压缩(&amp;N)</translation>
+            <source>Un&amp;pin Chat</source>
+            <translation>取消置顶对话(&amp;P)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;pin Chat</source>
-            <translation>取消置顶对话(&amp;P)</translation>
+            <source>Undo Compact</source>
+            <translation>撤销压缩</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
@@ -2422,11 +2422,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Cancel the import</source>
             <translation>取消导入</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Compact</source>
-            <translation>压缩</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -5726,7 +5721,7 @@
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
             <source>Save the summary</source>
-            <translation>保存摘要</translation>
+            <translation>存储摘要</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
@@ -5742,11 +5737,6 @@
             <location filename="../../app/views/transcript/cut_view.py" />
             <source>The model reads nothing above this line.</source>
             <translation>模型不读取此线以上的任何内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/cut_view.py" />
-            <source>Undo Compact</source>
-            <translation>撤销压缩</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/find_bar.py" />
