@@ -35,4 +35,5 @@ def details(stats: Stats) -> Chunk:
     shown = {"count": stats.images, "tokens": stats.image_tokens, "ms": 1000 * stats.image_s}
     images = {"images": shown} if stats.images else {}
     seed = stats.seed - (1 << 64) if stats.seed >> 63 else stats.seed  # fits in the integers of other languages
-    return {"mode": stats.mode, "why_plain": why, "seed": seed, **drafter, **images}
+    cut = {"cut_tokens": stats.cut_tokens} if stats.measured_by == "engine" else {}  # servers don't report it
+    return {"mode": stats.mode, "why_plain": why, "seed": seed, **cut, **drafter, **images}

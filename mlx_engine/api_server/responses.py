@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -47,6 +47,9 @@ class ResponseFields(SamplingFields):
         None, description="`message.output_text.logprobs`; reasoning items always have `encrypted_content`"
     )
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
+    truncation: Literal["auto", "disabled"] | None = Field(
+        None, description="`auto` leaves out the oldest turns of an input that doesn't fit, and cuts off long outputs of tools"
+    )
     metadata: dict[str, str] | None = Field(None, description="returned as it is")
 
     nested: ClassVar[dict[str, str]] = {
@@ -72,7 +75,6 @@ class ResponseFields(SamplingFields):
         "background": (False,),
         "n": (1,),
         "prompt": (),
-        "truncation": ("disabled",),
         "text.verbosity": ("medium",),
     }
     explained: ClassVar[dict[str, tuple[str, str]]] = {
@@ -169,7 +171,7 @@ class ResponseExchange(Exchange):
             "tool_choice": fields.tool_choice or "auto",
             "tools": fields.tools or [],
             "top_p": fields.top_p,
-            "truncation": "disabled",
+            "truncation": fields.truncation or "disabled",
             "usage": None,
             "metadata": fields.metadata or {},
         }
@@ -189,6 +191,8 @@ class ResponseExchange(Exchange):
             messages=self._messages,
             thinking=effort not in (None, "none"),
             effort=effort_of(effort),
+            rolling=0 if fields.truncation == "auto" else None,
+            shorten_results=fields.truncation == "auto",
             tools=self.tools.declared,
             one_call=fields.parallel_tool_calls is False,
             tool_choice=self.tools.choice,

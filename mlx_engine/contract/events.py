@@ -218,6 +218,7 @@ class Stats:
         waiting_s: seconds in the queue and during other replies' turns. Rates exclude this time.
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
+        cut_tokens: tokens that were left out of the prompt with messages and ends of results; an estimate if far too many.
         disk_tokens: tokens of `reused_tokens` that were read from disk.
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
         measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.
@@ -273,6 +274,7 @@ class Stats:
     own_passes: int = 0
     rows: int = 0
     rest_s: float = 0.0
+    cut_tokens: int = 0
 
     @property
     def tokens_per_round(self) -> float | None:

@@ -170,7 +170,7 @@ class _Reply:
         self._pass_rows: Collection[int] = ()  # of the latest passes, which replies may share
         self._retried_at: int | None = None  # number of tokens at the latest retry
         self._suspects: tuple[GpuFault, Sequence[str]] | None = None  # kernels to turn off if the retry passes
-        tally.prompt_tokens = self._length
+        tally.prompt_tokens, tally.cut_tokens = self._length, self._prepared.cut_tokens
         tally.images, tally.image_tokens = len(prepared.prompt.spans), sum(span.size for span in prepared.prompt.spans)
 
     def run(self) -> Generator[Events, None, None]:

@@ -32,6 +32,7 @@ class Prepared:
         ends: tokens that end the reply.
         left_out: number of messages left out.
         cut: length to which results of tools were cut, or 0.
+        cut_tokens: as in `Stats`.
     """
 
     request: GenerationRequest
@@ -41,6 +42,7 @@ class Prepared:
     ends: frozenset[int]
     left_out: int
     cut: int
+    cut_tokens: int = 0
 
     def restarted(self, tokenizer: TokenizerWrapper) -> "Prepared":
         """Return the same request, with the grammar in its first state."""
@@ -67,7 +69,7 @@ def prepare(
     limits.check_choices(request, block)
     limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
     limits.check_biases(request.logit_bias, pair.target.vocabulary)
-    sent = _sent(pair, request, with_boundaries, cancel)
+    sent, whole = _sent(pair, request, with_boundaries, cancel), request
     request, prompt = sent.request, sent.prompt
     grammar = _grammar(tokenizer, request, prompt)
     limits.check_tokens(prompt.tokens, pair.target.rows)
@@ -79,6 +81,7 @@ def prepare(
         ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
         left_out=sent.left_out,
         cut=sent.cut,
+        cut_tokens=_whole(pair, whole, cancel, sent.sight) - len(prompt.tokens) if sent.left_out or sent.cut else 0,
     )
 
 
@@ -119,6 +122,15 @@ def _sent(pair: LoadedPair, request: GenerationRequest, with_boundaries: bool, c
     messages, cut = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
     left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
     return _Sent(request, chat_prompt.render(tokenizer, request, cancel, limit, with_boundaries, sight), left_out, cut, sight)
+
+
+def _whole(pair: LoadedPair, request: GenerationRequest, cancel: threading.Event | None, sight: Sight | None) -> int:
+    """Return the tokens of a prompt with all messages, perhaps as an estimate."""
+    whole = replace(request, tools=chat_prompt.usable_tools(pair.tokenizer, request))
+    try:
+        return len(chat_prompt.render(pair.tokenizer, whole, cancel, pair.info.context_limit, sight=sight).tokens)
+    except chat_prompt.ContextExceeded as error:
+        return error.estimate
 
 
 def sight_of(

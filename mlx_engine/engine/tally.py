@@ -23,6 +23,7 @@ class Tally:
     exact: bool
     prompt_tokens: int = 0
     reused_tokens: int = 0
+    cut_tokens: int = 0
     disk_tokens: int = 0
     snapshot_bytes: int = 0
     images: int = 0
@@ -106,4 +107,5 @@ class Tally:
             own_passes=self._own_passes,
             rows=self._rows,
             rest_s=self._rested,
+            cut_tokens=self.cut_tokens,
         )

@@ -104,6 +104,12 @@ class TestRequests:
         assert request.tool_choice == "read"
         assert request.tools == (ToolSpec("read", "Reads a file.", PARAMETERS),)
 
+    def test_truncation_leaves_out_what_does_not_fit_only_if_wanted(self) -> None:
+        for truncation, rolling in (("auto", 0), ("disabled", None)):
+            request = asked(truncation=truncation)
+            assert request.rolling == rolling and request.shorten_results == (truncation == "auto")
+        assert asked().rolling is None
+
     def test_tools_of_all_kinds_are_functions_for_the_model(self) -> None:
         added = {"type": "additional_tools", "tools": [{"type": "custom", "name": "exec"}]}
         request = asked([{"role": "user", "content": "Hi"}, added, added], tools=[READ, PATCH, FILES])

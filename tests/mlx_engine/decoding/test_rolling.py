@@ -74,6 +74,11 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     assert left_out == len(messages) - len(sent) > 0
     again, _ = chat_prompt.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
     assert again == sent
+    *_, end = demo.generate(replace(request, max_tokens=1))
+    whole = demo.count_tokens(CountTokens(GenerationRequest(messages))).tokens
+    assert end.stats.cut_tokens == whole - end.stats.prompt_tokens > 0
+    *_, end = demo.generate(GenerationRequest(sent[-1:], max_tokens=1))
+    assert end.stats.cut_tokens == 0
 
 
 # --- Long results of tools
