@@ -46,7 +46,7 @@ class ChatSession(QObject):
     editing_changed = Signal(object)  # Turn being edited, or None
     edit_canceled = Signal()  # by the user; `editing_changed` follows
     pages_changed = Signal()  # `drawing_pages`, or pages that were drawn
-    cut_changed = Signal()  # what stands in for older messages
+    cut_changed = Signal()  # what replaces older messages
     delayed = Signal(object, str)  # function that starts a reply, to call when tools and pages are ready; an example's server
 
     def __init__(
@@ -304,7 +304,7 @@ class ChatSession(QObject):
             self.resume(turns[-1])
 
     def set_summary(self, node: Node, summary: str) -> None:
-        """Set what stands in for the messages up to this one; an empty text sends them."""
+        """Set what replaces the messages up to this one; an empty text sends them."""
         node.summary = clean(summary).strip()
         self._library.save(self.chat, [node])
         self.cut_changed.emit()

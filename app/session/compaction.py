@@ -1,4 +1,4 @@
-"""Summaries that stand in for the older messages of a chat."""
+"""Summaries that replace older messages in the prompts of a chat."""
 
 from dataclasses import replace
 from functools import partial
@@ -70,7 +70,7 @@ class Compactor(QObject):
 
     @property
     def can_undo(self) -> bool:
-        """Whether a summary stands in for messages of the open chat."""
+        """Whether a summary replaces messages of the open chat."""
         return self._summarized is not None
 
     @property
@@ -127,7 +127,7 @@ class Compactor(QObject):
 
     @Slot()
     def undo(self) -> None:
-        """Let the model read the messages again that a summary stands in for."""
+        """Let the model read the messages again that a summary replaces."""
         if (node := self._summarized) is not None:
             summary = node.summary
             self._session.set_summary(node, "")
@@ -163,7 +163,7 @@ class Compactor(QObject):
             self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
             return
         self._session.set_summary(last, summary)
-        text = tr("A summary stands in for the older messages. They stay in the chat.")
+        text = tr("A summary replaces the older messages in prompts. They stay in the chat.")
         undo = NoticeAction(tr("Undo"), self.undo)
         self._notices.post(Notice(text, until="chat", topic="compact", actions=(undo,)))
         self._end()  # the message that waits is sent now

@@ -13,7 +13,7 @@ from app.text.plain_text import NEW_CHAT, title_from
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling, ToolSpec
 from mlx_engine.mcp.record import messages_of
 
-KEPT_TURNS = 2  # latest turns that a summary doesn't stand in for, at most
+KEPT_TURNS = 2  # latest turns that a summary doesn't replace, at most
 SUMMARY_QUESTION = "Summarize our conversation so far."  # of a model
 
 NodeRole = Literal["root", "user", "assistant"]
@@ -80,7 +80,7 @@ class Node:
 
     @property
     def is_after_summary(self) -> bool:
-        """Whether a summary stands in for earlier messages in this one's prompt."""
+        """Whether a summary replaces earlier messages in this one's prompt."""
         return _since_summary(self)[0] not in (None, self)
 
     def below(self) -> "Iterator[Node]":
@@ -134,7 +134,7 @@ class Cut:
 
     Attributes:
         first: the first turn below; None if all turns are above.
-        summary: the message whose summary stands in for what is above, or None.
+        summary: the message whose summary replaces what is above, or None.
     """
 
     first: Turn | None
@@ -242,7 +242,7 @@ class Chat:
 
     @property
     def compactable(self) -> list[Turn]:
-        """The turns that a new summary would stand in for: all but the latest one or two.
+        """The turns that a new summary would replace: all but the latest one or two.
 
         Those that stay have at most half of the text, unless there is only one turn.
         """
@@ -313,7 +313,7 @@ def asking(base: GenerationRequest, earlier: tuple[Message, ...], question: Mess
 def messages_to(node: Node | None) -> tuple[Message, ...]:
     """Return the messages up to this one with images, without unanswered questions.
 
-    The latest summary stands in for the messages up to its own.
+    The latest summary replaces the messages up to its own.
     """
     summary, path = _since_summary(node) if node is not None else (None, [])
     messages = [*_stand_in(summary)] if summary is not None else []

@@ -380,8 +380,8 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>A summary stands in for the older messages. They stay in the chat.</source>
-            <translation>Eine Zusammenfassung ersetzt die älteren Nachrichten. Sie bleiben im Chat.</translation>
+            <source>A summary replaces the older messages in prompts. They stay in the chat.</source>
+            <translation>In Prompts ersetzt eine Zusammenfassung die älteren Nachrichten. Sie bleiben im Chat.</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />

@@ -380,8 +380,8 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>A summary stands in for the older messages. They stay in the chat.</source>
-            <translation>摘要已代替较早的消息。这些消息仍保留在聊天中。</translation>
+            <source>A summary replaces the older messages in prompts. They stay in the chat.</source>
+            <translation>提示词中的较早消息已由摘要代替。这些消息仍保留在聊天中。</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />

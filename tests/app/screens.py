@@ -250,7 +250,7 @@ def show_calls(window: MainWindow) -> None:
 
 
 def show_summary(window: MainWindow) -> None:
-    """Let a summary stand in for the first turn, and edit it."""
+    """Replace the first turn by a summary, and edit it."""
     session = window.services.session
     session.set_summary(session.chat.turns[0].last, "Was? 什么?")
     settle(200)

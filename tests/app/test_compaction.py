@@ -1,4 +1,4 @@
-"""A summary stands in for older messages, which stay in the chat."""
+"""A summary replaces older messages in prompts, and they stay in the chat."""
 
 import threading
 from pathlib import Path
@@ -44,7 +44,7 @@ def sent(app: Session) -> list[str]:
     return [message.content for message in app.engine.requests[-1].messages]
 
 
-def test_a_summary_stands_in_for_all_but_the_latest_turns(begin: Begin) -> None:
+def test_a_summary_replaces_all_but_the_latest_turns(begin: Begin) -> None:
     app = begin(small_engine(*LONG, answer(WRITTEN), answer("Four.")))
     fill(loaded(app))
     bar = FullContextBar(app.theme, app.services)
@@ -178,7 +178,7 @@ def test_older_messages_are_summarized_automatically_only_if_wanted(begin: Begin
     app.until(lambda: app.session.chat.cut is not None)
     assert [one.text for one in app.noticed][-2:] == [
         "The context is nearly full, so older messages are being summarized.",
-        "A summary stands in for the older messages. They stay in the chat.",
+        "A summary replaces the older messages in prompts. They stay in the chat.",
     ]
     app.run("undo_compact")
     app.until(lambda: app.message.chat_full)

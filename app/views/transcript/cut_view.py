@@ -1,4 +1,4 @@
-"""The line above which the model reads nothing, and what stands in for it."""
+"""The line above which the model reads nothing, and what the model reads instead."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
@@ -20,7 +20,7 @@ class CutView(MessageView):
     """A line between two messages. A summary is folded below it, and can be edited.
 
     Args:
-        summary: the message whose summary stands in for what is above, or None.
+        summary: the message whose summary replaces what is above, or None.
     """
 
     editing_changed = Signal(bool)

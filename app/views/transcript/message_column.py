@@ -28,7 +28,7 @@ class TranscriptItem:
     """A row of the transcript: a prompt, a reply, or the line of a cut.
 
     Attributes:
-        summary: the message whose summary stands in for what is above the line.
+        summary: the message whose summary replaces what is above the line.
         summarized: this summary.
     """
 
