@@ -298,6 +298,8 @@ class TestReplies:
             ("too_busy", 429, "rate_limit_error"),
             ("no_pair_loaded", 503, "server_error"),
             ("reply_memory", 503, "server_error"),
+            ("memory_full", 503, "server_error"),
+            ("memory_ended_reply", 503, "server_error"),
             ("internal", 500, "server_error"),
             ("chat_template_process", 500, "server_error"),
             ("bad_effort", 400, "invalid_request_error"),
