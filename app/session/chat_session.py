@@ -305,8 +305,13 @@ class ChatSession(QObject):
 
     def set_summary(self, node: Node, summary: str) -> None:
         """Set what replaces the messages up to this one; an empty text sends them."""
-        node.summary = clean(summary).strip()
-        self._library.save(self.chat, [node])
+        before, node.summary = node.summary, clean(summary).strip()
+        changed = [node]
+        for later in node.below() if bool(before) != bool(node.summary) else ():
+            if later.reply is not None and later.reply.left_out:
+                later.reply.left_out = 0  # messages of other prompts than the next one
+                changed.append(later)
+        self._library.save(self.chat, changed)
         self.cut_changed.emit()
 
     def edit(self, turn: Turn) -> None:

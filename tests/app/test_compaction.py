@@ -67,6 +67,21 @@ def _texts(turns: list[Turn]) -> list[str]:
     return [text for turn in turns for text in (turn.prompt, turn.reply.answer)]
 
 
+def test_a_summary_is_sent_even_if_the_window_left_messages_out_before(begin: Begin) -> None:
+    """It was left out itself, because earlier replies had left out as many messages."""
+    app = begin(small_engine(*LONG, answer("Four."), answer("Five.")))
+    fill(loaded(app))
+    app.session.change(rolling=True)
+    app.ask("Question 3")
+    turns = app.session.chat.turns
+    assert turns[3].reply.left_out == 4 and app.session.chat.cut == Cut(turns[2])
+    app.session.set_summary(turns[2].last, WRITTEN)
+    assert app.session.chat.cut == Cut(turns[3], turns[2].answered)
+    app.ask("Question 4")
+    assert sent(app)[:4] == ["Be brief.", "Summarize our conversation so far.", WRITTEN, "Question 3"]
+    assert app.engine.requests[-1].rolling == 0
+
+
 def test_undo_sends_the_messages_again_and_can_be_undone(begin: Begin) -> None:
     app = begin(small_engine(*LONG, answer(WRITTEN)))
     turns = summarized(app)
