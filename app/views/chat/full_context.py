@@ -46,6 +46,8 @@ class FullContextBar(QFrame):
     def refresh(self) -> None:
         running, too_long = self._compactor.running, self._too_long
         self.setVisible(running or self._message.chat_full)
+        if self.isHidden():
+            return
         text = tr("The model's context is full. Continue here, or edit an earlier message.")
         if too_long:
             text = tr("The model's context is full, and “{name}” is larger than all of it. Remove the file.", name=too_long)
