@@ -3,6 +3,7 @@
 _GATED = "models#can-i-use-gated-or-private-models"
 _OFFLINE = "privacy#how-do-i-keep-it-offline"
 PAGES_BY_CODE = {
+    "context_exceeded": "guide#what-happens-when-the-context-is-full",
     "context_full": "guide#what-happens-when-the-context-is-full",
     "exact_with_images": "exactness#what-does-exact-mode-promise",
     "gpu_failed": "troubleshooting#the-gpu-failed",

@@ -132,6 +132,9 @@ def test_gated_drafters_are_expected_if_the_catalog_says_so(hub, capsys):
         catalog(targets=target(), license=None, drafters=drafter(gated=gated))
         one = audited(capsys)[1]["drafter"]
         assert bool(one["note"]) == bool(gated) and bool(one["faults"]) != bool(gated)
+        main(["models", "audit"])
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith("1 of ") and last.endswith("not checked: 1.") == bool(gated)
 
 
 def test_refusals_that_the_catalog_states_are_expected_until_the_model_can_run(hub, capsys):
