@@ -266,7 +266,7 @@ def test_after_an_error_of_the_gpu_the_images_are_computed_again(engines: dict[s
 
 @pytest.mark.parametrize(
     ("part", "name"),
-    [(image_reader, "load_tower"), (generation, "prepare"), (Snapshots, "take"), (Snapshots, "put"), (chat_prompt, "template")],
+    [(image_reader, "load_tower"), (generation, "prepare"), (Snapshots, "take"), (Snapshots, "put"), (chat_prompt, "render")],
     ids=["tower", "prompt", "copies", "kept", "count"],
 )
 def test_other_work_is_not_part_of_the_time_of_a_shared_pass(
