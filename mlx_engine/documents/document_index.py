@@ -70,20 +70,23 @@ class DocumentIndex:
             sqlite3.Error, OSError: the disk fails.
         """
         try:
-            with closing(self._open(check=False)) as index:
-                return use(index)
+            return self._read(use)
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
         self.delete()
         self.update()
-        with closing(self._open(check=False)) as index:
-            return use(index)
+        return self._read(use)
 
     def delete(self) -> None:
         """Delete the index from the disk."""
         with self._updating:
             delete_index(self._file)
+
+    def _read(self, use: Callable[[sqlite3.Connection], Result]) -> Result:
+        with closing(self._open(check=False)) as index:
+            index.execute("BEGIN")  # so that all queries see the same documents, even during an update
+            return use(index)
 
     def _open(self, check: bool) -> sqlite3.Connection:
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +94,7 @@ class DocumentIndex:
 
     def _update(self, progress: Callable[[int, int], object], cancel: threading.Event | None) -> None:
         with closing(self._open(check=not self._checked)) as index:
-            self._checked = True
+            is_first, self._checked = not self._checked, True
             known = {
                 name: facts for name, *facts in index.execute("SELECT name, id, modified_ns, size, digest FROM document").fetchall()
             }
@@ -99,7 +102,7 @@ class DocumentIndex:
             gone = [known[name][0] for name in known.keys() - {source.name for source in files}]
             with transaction(index):
                 _forget(index, gone)
-            has_deleted = bool(gone)
+            has_deleted = bool(gone) or (is_first and bool(known))  # an earlier update may have ended before it purged
             for done, source in enumerate(files):
                 progress(done, len(files))
                 if cancel is not None and cancel.is_set():

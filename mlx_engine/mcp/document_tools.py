@@ -71,7 +71,7 @@ class Documents:
         if self.is_updating:
             done, total = self.progress
             notes.append(f"[The documents are still being indexed: {done:,} of {total:,} files. Search again for the rest.]")
-        problems = [f"[{document.problem}]" for document in self._read(documents_in) if document.problem]
+        problems = [f"[{without_markers(document.problem)}]" for document in self._read(documents_in) if document.problem]
         return "\n\n".join((*notes, *problems[:_MOST_PROBLEMS]))
 
     def open_page(self, document: str, page: int) -> str:
@@ -79,7 +79,8 @@ class Documents:
         self._refresh()
         known = {one.name: one.pages for one in self._read(documents_in) if one.pages}
         wanted = shown_name(document)
-        fitting = [name for name in known if f"/{without_markers(name)}".endswith(f"/{wanted}")]
+        exact = [name for name in known if without_markers(name) == wanted]
+        fitting = exact or [name for name in known if without_markers(name).endswith(f"/{wanted}")]
         if len(fitting) != 1:
             raise ValueError(
                 f"{len(fitting) or 'No'} documents have the name “{wanted}”. Search first, and use the name in the results"

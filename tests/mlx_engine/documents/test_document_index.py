@@ -239,6 +239,37 @@ def test_two_programs_share_an_index(index: DocumentIndex, folder: Path, tmp_pat
     assert content(fresh) == content(tmp_path / "index" / "documents.sqlite")
 
 
+def test_a_search_sees_the_same_documents_during_an_update(
+    index: DocumentIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlx_engine.documents.index_file._TIMEOUT_S", 0.01)  # the update doesn't wait for the search
+    index.update()
+    other = DocumentIndex(tmp_path / "index" / "documents.sqlite", [str(folder)])
+
+    def search(found: sqlite3.Connection) -> list[list[str]]:
+        before = find_passages(found, "honey", 5)
+        (folder / "bees.md").unlink()
+        other.update()
+        return [[one.text for one in passages] for passages in (before, find_passages(found, "honey", 5))]
+
+    before, during = index.read(search)
+    assert before == during != [] and not names_for(index, "honey")
+
+
+def test_words_that_a_stopped_update_left_are_erased(
+    index: DocumentIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "secret.txt").write_text("Xylophonist quagmire. " * 100)
+    index.update()
+    (folder / "secret.txt").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(document_index, "purge", lambda found: None)  # as if killed before
+        index.update()
+    DocumentIndex(tmp_path / "index" / "documents.sqlite", [str(folder)]).update()
+    content_of_files = b"".join(file.read_bytes() for file in (tmp_path / "index").iterdir())
+    assert b"ylophon" not in content_of_files and b"quagmir" not in content_of_files
+
+
 def test_a_full_disk_is_reported_and_deletes_nothing(index: DocumentIndex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     index.update()
     full = sqlite3.OperationalError("database or disk is full")
