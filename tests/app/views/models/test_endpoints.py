@@ -467,7 +467,7 @@ def test_a_missing_key_is_reported(begin: Start, vllm: Replay, tmp_path: Path) -
 
 
 def test_closing_waits_for_what_is_being_saved_and_not_for_the_rest(qapp: QApplication) -> None:
-    background, forever, slow = Background(), Event(), Event()
+    background, forever, slow = Background(qapp), Event(), Event()  # with a parent, the thread that ends last can't delete it
     saved: list[str] = []
     background.run(forever.wait)
     background.run(lambda: (slow.wait(), saved.append("all")), saves=True)
