@@ -281,6 +281,9 @@ class ChatSession(QObject):
         can = turn.reply.can_continue or (turn.reply.context_full and has_room)
         if not can or not self._activity.can_start() or self._is_early(partial(self.resume, turn)):
             return
+        if turn.answered is not None and turn.answered.summary:
+            self.set_summary(turn.answered, "")  # else later prompts would lack what the model adds
+            self._notices.post(Notice(tr("The model reads the older messages again."), until="chat", topic="compact"))
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
         self._reply_runner.resume(turn, self.chat, request, self.offered_tools, self._loader.can_see)

@@ -14,24 +14,25 @@ from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences
 from app.storage.attachments import shown_to
-from app.storage.chat_tree import SUMMARY_QUESTION, Node, asking, messages_to
+from app.storage.chat_tree import SUMMARY_QUESTION, Node, Turn, asking, messages_to
 from app.storage.reply import Reply
 from app.text.language import tr, translated
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Failed, Finished
+from mlx_engine.contract.events import Failed, Finished, PrefillProgress
 from mlx_engine.contract.requests import Message
 
-MAX_TOKENS = 768  # in a summary
+MAX_TOKENS = 1024  # in a summary, with thinking that can't be turned off
 _TASK = (
     f"{SUMMARY_QUESTION} The summary will replace these messages. Keep the facts, names, numbers, decisions, and open questions. "
-    "Write in the language of the conversation. Reply with the summary only."
+    "Write at most 400 words, in the language of the conversation. Reply with the summary only."
 )
 
 
 class Compactor(QObject):
     """Lets the loaded model summarize older turns of the open chat.
 
-    The messages stay in the chat. Opening another chat cancels a summary that is being written.
+    The messages stay in the chat. Turns that don't fit in one prompt are summarized in portions, each with the summary so far.
+    Opening another chat cancels a summary that is being written.
     """
 
     changed = Signal()
@@ -53,8 +54,13 @@ class Compactor(QObject):
         self._meter, self._message, self._preferences, self._notices = meter, message, preferences, notices
         self._run: Run | None = None
         self._reply: Reply | None = None  # the latest summary
-        self._tried: Node | None = None  # the last message that was to be summarized automatically
+        self._turns: list[Turn] = []  # to summarize still
+        self._portion: list[Turn] = []  # the first of them, which are being summarized
+        self._covered: Node | None = None  # the last message of those that are summarized already
+        self._summary = ""  # of these
+        self._tried: Node | None = None  # the end of the chat that was summarized automatically, or when the chat was opened
         session.chat_changed.connect(self.cancel)
+        session.chat_changed.connect(self._await_reply)
         for signal in (meter.changed, preferences.changed):
             signal.connect(self._start_if_nearly_full)
 
@@ -66,52 +72,72 @@ class Compactor(QObject):
     def can_compact(self) -> bool:
         """Whether the open chat has turns to summarize, and a model that can."""
         can_write = self._loader.pair is not None and not self._loader.has_demo  # the demo pair can't write summaries
-        return can_write and not self.running and bool(self._session.chat.compactable)
+        return can_write and not self.running and bool(self._session.chat.compactable())
 
     @property
     def can_undo(self) -> bool:
-        """Whether a summary replaces messages of the open chat."""
-        return self._summarized is not None
+        """Whether a summary replaces messages of the open chat, and no reply reads it."""
+        return self._summarized is not None and self._activity.refusal_here is None
 
     @property
     def _summarized(self) -> Node | None:
         cut = self._session.chat.cut
         return cut.summary if cut is not None else None
 
+    @property
+    def _kept_share(self) -> float:
+        """The share of the chat that fits in half of the context."""
+        use = self._meter.use
+        return max(0.5, use.limit / use.used / 2) if use is not None and use.used else 0.5
+
     @Slot()
     def start(self) -> None:
-        """Summarize the turns that can be, as if the user had asked for it in the chat.
-
-        The prompt begins like that of the next reply, so most of it is known already.
-        """
+        """Summarize the turns that can be, as if the user had asked for it in the chat."""
         if not self.can_compact:
             return
         if refusal := self._activity.refusal():
             self._notices.post(refusal)
             return
-        chat, last = self._session.chat, self._session.chat.compactable[-1].last
-        request = asking(self._session.base_request(chat, last), messages_to(last), Message("user", _TASK))
+        self._turns, self._covered, self._summary = self._session.chat.compactable(self._kept_share), None, ""
+        self._summarize(len(self._turns))
+        self._activity.set_summarizing(True)
+        self.changed.emit()
+
+    def _summarize(self, count: int) -> None:
+        """Summarize the next `count` turns with the summary so far.
+
+        The first prompt begins like that of the next reply, so most of it is known already.
+        """
+        self._portion = self._turns[:count]
+        chat, last = self._session.chat, self._portion[-1].last
+        earlier = messages_to(last, self._covered, self._summary)
+        request = asking(self._session.base_request(chat, last), earlier, Message("user", _TASK))
         request = replace(
             request,
             messages=shown_to(self._session.can_see, request.messages),
             max_tokens=MAX_TOKENS,
             thinking=False,
-            rolling=request.rolling or 0,
+            rolling=0 if count > 1 else None,  # reports whether all turns fit
             tool_choice="none",
             foreground=True,
             chat=chat.id,
             private=chat.settings.private,
         )
         self._reply = reply = Reply.to(request)
-        self._run = self._engine.submit(request, partial(self._receive, reply, last))
-        self._activity.set_summarizing(True)
-        self.changed.emit()
+        self._run = self._engine.submit(request, partial(self._receive, reply))
+
+    @Slot()
+    def _await_reply(self) -> None:
+        """Start nothing automatically in a chat that was opened until it grows."""
+        turns = self._session.chat.turns
+        self._tried = turns[-1].last if turns else None
 
     @Slot()
     def _start_if_nearly_full(self) -> None:
         """Start automatically, once for each end of the chat."""
         use, turns = self._meter.use, self._session.chat.turns
-        wanted = self._preferences.auto_compact and use is not None and use.nearly_full and not self._meter.counting
+        full = use is not None and use.chat_nearly_full and not self._meter.counting and self._session.editing is None
+        wanted = self._preferences.auto_compact and full
         if not wanted or not turns or turns[-1].last is self._tried or not self.can_compact or self._activity.refusal():
             return
         self._tried = turns[-1].last
@@ -128,39 +154,66 @@ class Compactor(QObject):
     @Slot()
     def undo(self) -> None:
         """Let the model read the messages again that a summary replaces."""
-        if (node := self._summarized) is not None:
-            summary = node.summary
-            self._session.set_summary(node, "")
-            again = NoticeAction(tr("Undo"), partial(self._session.set_summary, node, summary))
-            text = tr("The model reads the older messages again.")
-            self._notices.post(Notice(text, until="chat", topic="compact", actions=(again,)))
+        if not self.can_undo or (node := self._summarized) is None:
+            return
+        summary = node.summary
+        self._session.set_summary(node, "")
+        again = NoticeAction(tr("Undo"), partial(self.set_summary, node, summary))
+        text = tr("The model reads the older messages again.")
+        if self._summarized is not None:
+            text = tr("The earlier summary replaces the older messages again.")
+        self._notices.post(Notice(text, until="chat", topic="compact", actions=(again,)))
+
+    @Slot(object, str)
+    def set_summary(self, node: Node, summary: str) -> None:
+        """Change a summary, unless a reply that runs here reads it."""
+        if refusal := self._activity.refusal_here:
+            self._notices.post(refusal)
+        else:
+            self._session.set_summary(node, summary)
 
     def _end(self) -> None:
         self._run = None
+        self._turns, self._portion = [], []
         self._activity.set_summarizing(False)
         self.changed.emit()
 
-    def _receive(self, reply: Reply, last: Node, deliveries: list[Delivery]) -> None:
+    def _fail(self, why: str) -> None:
+        """Keep the messages, and say why there is no summary."""
+        self._message.put_back()
+        self._end()
+        self._notices.post(Notice(why, "error", until="chat"))
+
+    def _receive(self, reply: Reply, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             if self._run is None or reply is not self._reply:
                 return  # canceled
             if delivery.event is not None:
                 reply.accept(delivery.event, delivery.at_s)
             match delivery.event:
+                case PrefillProgress() if reply.left_out:
+                    self._run.cancel()
+                    self._summarize(len(self._portion) // 2)
                 case Finished("cancelled"):
                     self._end()  # the app quits
+                case Finished("length"):
+                    self._fail(tr("The summary was too long, so all messages are kept. Try again, or use a rolling window."))
                 case Finished():
-                    self._finish(reply.answer.strip(), last)
+                    self._finish(reply.answer.strip())
+                case Failed(code="context_full" | "context_exceeded"):
+                    self._fail(tr("A message is too long to be summarized, so all messages are kept. Use a rolling window."))
                 case Failed() as failed:
-                    self._message.put_back()
-                    self._end()
-                    self._notices.post(Notice(translated(failed), "error", until="chat"))
+                    self._fail(translated(failed))
 
-    def _finish(self, summary: str, last: Node) -> None:
+    def _finish(self, summary: str) -> None:
         if not summary:
-            self._message.put_back()
-            self._end()
-            self._notices.post(Notice(tr("The model didn't write a summary. Try again."), "error", until="chat"))
+            self._fail(tr("The model didn't write a summary. Try again."))
+            return
+        last = self._portion[-1].last
+        self._turns = self._turns[len(self._portion) :]
+        if self._turns:
+            self._covered, self._summary = last, summary
+            self._summarize(min(len(self._portion), len(self._turns)))
             return
         self._session.set_summary(last, summary)
         text = tr("A summary replaces the older messages in prompts. They stay in the chat.")

@@ -75,6 +75,15 @@ class ContextUse:
         """Whether the chat leaves no room for even the shortest message."""
         return self.full and (self.misfit.part == "chat" if self.misfit is not None else not self.draft)
 
+    @property
+    def chat_nearly_full(self) -> bool:
+        """Whether the chat nearly fills the context, even without the message and all files."""
+        if self.misfit is not None and not self.chat_full:
+            return False
+        parts = self.parts or PromptParts(message=self.used)
+        message = parts.message + parts.files + parts.images if self.draft and not self.chat_full else 0
+        return self.used - message >= NEARLY_FULL * self.limit
+
 
 def use_text(use: ContextUse) -> str:
     """Return the use of the context in words, or what doesn't fit."""

@@ -232,7 +232,7 @@ class Chat:
         left_out = next((turn.reply.left_out for turn in reversed(below) if turn.reply.left_out or not turn.reply.empty), 0)
         if not left_out:
             return Cut(below[0] if below else None, summary) if summary is not None else None
-        left_out -= len(_stand_in(summary)) if summary is not None else 0
+        left_out -= len(_stand_in(summary.summary)) if summary is not None else 0
         for turn in below:
             if left_out <= 0:
                 return Cut(turn)
@@ -240,21 +240,20 @@ class Chat:
                 left_out -= len(messages) + (turn.asked is not None)
         return None
 
-    @property
-    def compactable(self) -> list[Turn]:
-        """The turns that a new summary would replace: all but the latest one or two.
+    def compactable(self, share: float = 0.5) -> list[Turn]:
+        """Return the turns that a new summary would replace: all but the latest two.
 
-        Those that stay have at most half of the text, unless there is only one turn.
+        Fewer stay if they would have more than this share of the text. The only turn of a chat is replaced.
         """
         turns = self.turns
         path = _since_summary(turns[-1].last)[1] if turns else []
         later = set(path)
         answered = [turn for turn in turns if turn.last in later and turn.reply.messages]
         sizes = [sum(len(one.content) for one in (*turn.question, *turn.reply.messages)) for turn in answered]
-        kept = min(KEPT_TURNS, len(answered) - 1)
-        while kept > 0 and 2 * sum(sizes[-kept:]) > sum(sizes):
+        kept = min(KEPT_TURNS, max(0, len(answered) - 1))
+        while kept > 0 and sum(sizes[-kept:]) > share * sum(sizes):
             kept -= 1
-        return answered[: len(answered) - max(0, kept)]
+        return answered[: len(answered) - kept]
 
     @property
     def first_words(self) -> str:
@@ -310,13 +309,17 @@ def asking(base: GenerationRequest, earlier: tuple[Message, ...], question: Mess
     return replace(base, messages=(*base.messages, *earlier, *asked))
 
 
-def messages_to(node: Node | None) -> tuple[Message, ...]:
+def messages_to(node: Node | None, covered: Node | None = None, summary: str = "") -> tuple[Message, ...]:
     """Return the messages up to this one with images, without unanswered questions.
 
-    The latest summary replaces the messages up to its own.
+    The latest summary replaces the messages up to its own, or a given one those up to `covered`.
     """
-    summary, path = _since_summary(node) if node is not None else (None, [])
-    messages = [*_stand_in(summary)] if summary is not None else []
+    latest, path = _since_summary(node) if node is not None else (None, [])
+    if covered is not None:
+        path = path[path.index(covered) + 1 :]
+    elif latest is not None:
+        summary = latest.summary
+    messages = [*_stand_in(summary)] if summary else []
     question: Node | None = None  # left out if unanswered: one that was too long must not break the next
     for one in path:
         if one.role == "user":
@@ -336,9 +339,9 @@ def _since_summary(node: Node) -> tuple[Node | None, list[Node]]:
     return (path[at] if at >= 0 else None), path[at + 1 :]
 
 
-def _stand_in(summary: Node) -> tuple[Message, Message]:
+def _stand_in(summary: str) -> tuple[Message, Message]:
     """Return a summary as a question and its answer, which all templates take."""
-    return Message("user", SUMMARY_QUESTION), Message("assistant", summary.summary)
+    return Message("user", SUMMARY_QUESTION), Message("assistant", summary)
 
 
 def messages_before_prompt(request: GenerationRequest) -> int:

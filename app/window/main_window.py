@@ -116,7 +116,7 @@ class MainWindow(QMainWindow):
         session.turns_changed.connect(self.transcript.show_turns)
         session.turns_changed.connect(self._show_cut)
         session.cut_changed.connect(self._show_cut)
-        self.transcript.message_actions.summary_edited.connect(session.set_summary)
+        self.transcript.message_actions.summary_edited.connect(services.compactor.set_summary)
         self.transcript.message_actions.compact_undone.connect(services.compactor.undo)
         session.turn_revealed.connect(self.transcript.go_to_node)
         reply_runner.changed.connect(self._refresh_reply)
@@ -225,6 +225,7 @@ class MainWindow(QMainWindow):
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
         self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
+        self.transcript.message_actions.set_can_change_summary(self.services.activity.refusal_here is None)
 
     @Slot(object)
     def _follow_reply(self, run: ReplyRun) -> None:

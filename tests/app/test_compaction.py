@@ -1,26 +1,37 @@
 """A summary replaces older messages in prompts, and they stay in the chat."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.session.context_use import ContextUse, Misfit
 from app.storage import chat_export
 from app.storage.chat_tree import Chat, Cut, Turn
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.reply import Reply
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.cut_view import CutView
-from mlx_engine.contract.events import TokenCount
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import CountTokens, LoadPair
+from mlx_engine.contract.token_counts import PromptParts
 from tests.app.conftest import Begin, Running, Session, Start
-from tests.app.scripted_engine import answer, commit, done, refuse
+from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done, refuse
 from tests.app.test_full_context import LONG, fill, small_engine
 
 WRITTEN = "We counted words."
 NOTE = "The message will be sent when the summary has been written."
+
+
+def roomy_engine(*replies: Script) -> ScriptedEngine:
+    """An engine whose context of 500 words is full after three replies, two of which fit in the prompt of a summary."""
+    filling = [answer("word " * size + "end") for size in (149, 149, 195)]
+    engine = small_engine(*filling, *replies)
+    engine.pair = replace(engine.pair, context_limit=500)
+    return engine
 
 
 def loaded(app: Session) -> Session:
@@ -45,7 +56,7 @@ def sent(app: Session) -> list[str]:
 
 
 def test_a_summary_replaces_all_but_the_latest_turns(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN), answer("Four.")))
+    app = begin(roomy_engine(answer(WRITTEN), answer("Four.")))
     fill(loaded(app))
     bar = FullContextBar(app.theme, app.services)
     bar.compact.click()
@@ -55,7 +66,7 @@ def test_a_summary_replaces_all_but_the_latest_turns(begin: Begin) -> None:
     assert request.foreground and request.tool_choice == "none" and not request.thinking
     assert [one.content for one in request.messages[:-1]] == ["Be brief.", *_texts(turns[:2])]
     assert request.messages[-1].content.startswith("Summarize our conversation so far.")
-    assert app.session.chat.cut == Cut(turns[2], turns[1].answered)
+    assert app.session.chat.cut == Cut(turns[2], turns[1].answered) and len(app.engine.requests) == 4
     app.until(lambda: not app.meter.counting)
     assert not app.message.chat_full and len(turns) == 3
     app.ask("And now?")
@@ -65,6 +76,45 @@ def test_a_summary_replaces_all_but_the_latest_turns(begin: Begin) -> None:
 
 def _texts(turns: list[Turn]) -> list[str]:
     return [text for turn in turns for text in (turn.prompt, turn.reply.answer)]
+
+
+def test_turns_that_do_not_fit_in_one_prompt_are_summarized_in_portions(begin: Begin) -> None:
+    app = begin(small_engine(*LONG, answer("Without question 0."), answer("First."), answer("Both."), answer("Four.")))
+    turns = summarized(app)
+    first, second = app.engine.requests[-2:]
+    assert [one.content for one in first.messages[:-1]] == ["Be brief.", *_texts(turns[:1])] and first.rolling is None
+    summary = ["Summarize our conversation so far.", "First."]
+    assert [one.content for one in second.messages[:-1]] == ["Be brief.", *summary, *_texts(turns[1:2])]
+    assert app.session.chat.cut == Cut(turns[2], turns[1].answered)
+    assert [one.content for one in app.session.chat.history()][:2] == ["Summarize our conversation so far.", "Both."]
+    app.run("undo_compact")
+    assert [one.content for one in app.session.chat.history()] == _texts(turns), "the portions have no summaries of their own"
+
+
+def test_a_summary_includes_messages_that_the_window_left_out(begin: Begin) -> None:
+    replies = [answer(text) for text in ("Three.", "Four.", "Five.", "Without the first.", "First.", "Both.")]
+    app = begin(roomy_engine(*replies))
+    fill(loaded(app))
+    app.session.change(rolling=True)
+    for number in range(3, 6):
+        app.ask(f"Question {number}")
+    turns = app.session.chat.turns
+    assert turns[3].reply.left_out
+    app.run("compact")
+    app.until(lambda: not app.services.compactor.running)
+    first, second = ([one.content for one in request.messages[1:-1]] for request in app.engine.requests[-2:])
+    assert first == _texts(turns[:2]) and second == ["Summarize our conversation so far.", "First.", *_texts(turns[2:4])]
+    assert app.session.chat.cut == Cut(turns[4], turns[3].answered)
+
+
+def test_a_continued_reply_is_read_in_full(begin: Begin) -> None:
+    app = begin(small_engine([commit("Half "), done(reason="cancelled")], [commit("done."), done()]))
+    app.ask("One")
+    turn = app.session.chat.turns[0]
+    app.session.set_summary(turn.last, WRITTEN)
+    app.session.resume(turn)
+    app.idle()
+    assert [one.content for one in app.session.chat.history()] == ["One", "Half done."]
 
 
 def test_a_summary_is_sent_even_if_the_window_left_messages_out_before(begin: Begin) -> None:
@@ -83,7 +133,7 @@ def test_a_summary_is_sent_even_if_the_window_left_messages_out_before(begin: Be
 
 
 def test_undo_sends_the_messages_again_and_can_be_undone(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN)))
+    app = begin(roomy_engine(answer(WRITTEN)))
     turns = summarized(app)
     history = app.session.chat.history()
     assert history[1].content == WRITTEN
@@ -96,7 +146,7 @@ def test_undo_sends_the_messages_again_and_can_be_undone(begin: Begin) -> None:
 
 
 def test_an_edit_above_the_line_has_no_summary_and_one_below_keeps_it(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN), answer("Below."), answer("Above.")))
+    app = begin(roomy_engine(answer(WRITTEN), answer("Below."), answer("Above.")))
     turns = summarized(app)
     app.session.edit(turns[2])
     app.ask("Question 2, edited")
@@ -109,7 +159,7 @@ def test_an_edit_above_the_line_has_no_summary_and_one_below_keeps_it(begin: Beg
 
 
 def test_a_second_summary_includes_the_first_and_undo_returns_to_it(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN), answer("word " * 40 + "end"), answer("We went on.")))
+    app = begin(roomy_engine(answer(WRITTEN), answer("word " * 40 + "end"), answer("We went on.")))
     turns = summarized(app)
     app.ask("And now?")
     app.run("compact")
@@ -118,13 +168,19 @@ def test_a_second_summary_includes_the_first_and_undo_returns_to_it(begin: Begin
     assert [one.content for one in app.session.chat.history()][1] == "We went on."
     app.run("undo_compact")
     assert [one.content for one in app.session.chat.history()][1] == WRITTEN
+    assert app.notices[-1] == "The earlier summary replaces the older messages again."
 
 
-@pytest.mark.parametrize("way", ["cancel", "failure", "nothing", "another chat", "quit"])
+@pytest.mark.parametrize("way", ["cancel", "failure", "nothing", "cut off", "too long", "another chat", "quit"])
 def test_a_message_without_its_summary_is_kept(begin: Begin, way: str) -> None:
     gate = threading.Event()
-    said = {"failure": [gate, refuse("No.")], "nothing": [gate, done()]}.get(way, [gate, commit(WRITTEN), done()])
-    app = begin(small_engine(*LONG, said))
+    said = {
+        "failure": [gate, refuse("No.")],
+        "nothing": [gate, done()],
+        "cut off": [gate, commit(WRITTEN), done(reason="length")],
+        "too long": [gate, UserError("context_full", "No.")],
+    }.get(way, [gate, commit(WRITTEN), done()])
+    app = begin(roomy_engine(said))
     fill(loaded(app))
     chat = app.session.chat
     app.run("compact")
@@ -150,7 +206,7 @@ def test_a_message_without_its_summary_is_kept(begin: Begin, way: str) -> None:
 
 def test_a_message_waits_for_the_summary_and_is_sent_below_it(begin: Begin) -> None:
     gate = threading.Event()
-    app = begin(small_engine(*LONG, [gate, commit(WRITTEN), done()], answer("Go on.")))
+    app = begin(roomy_engine([gate, commit(WRITTEN), done()], answer("Go on.")))
     fill(loaded(app))
     app.run("compact")
     app.send("And now?")
@@ -161,7 +217,7 @@ def test_a_message_waits_for_the_summary_and_is_sent_below_it(begin: Begin) -> N
 
 def test_replies_and_comparisons_wait_for_a_summary(begin: Begin) -> None:
     gate = threading.Event()
-    app = begin(small_engine(*LONG, [gate, commit(WRITTEN), done()]))
+    app = begin(roomy_engine([gate, commit(WRITTEN), done()]))
     fill(loaded(app))
     app.run("compact")
     app.session.regenerate(app.session.chat.turns[-1])
@@ -186,7 +242,7 @@ def test_a_reply_that_filled_the_context_is_continued_below_a_summary(begin: Beg
 
 
 def test_older_messages_are_summarized_automatically_only_if_wanted(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN), [refuse("No.")]))
+    app = begin(roomy_engine(answer(WRITTEN), [refuse("No.")]))
     fill(loaded(app))
     assert app.session.chat.cut is None and len(app.engine.requests) == 3
     app.services.preferences.auto_compact = True
@@ -200,9 +256,68 @@ def test_older_messages_are_summarized_automatically_only_if_wanted(begin: Begin
     assert len(app.engine.requests) == 4, "once for each end of the chat"
 
 
+def test_a_long_message_starts_no_summary(begin: Begin) -> None:
+    app = begin(small_engine(answer("word " * 20)))
+    loaded(app)
+    app.services.preferences.auto_compact = True
+    app.ask("One")
+    app.message.write("word " * 200)
+    app.until(lambda: bool(app.message.obstacle))
+    assert not app.services.compactor.running and len(app.engine.requests) == 1
+
+
+def test_an_edit_starts_no_summary(begin: Begin) -> None:
+    app = begin(roomy_engine())
+    fill(loaded(app))
+    app.session.edit(app.session.chat.turns[2])
+    app.message.write("word " * 170)
+    app.until(lambda: app.meter.use is not None and 450 <= app.meter.use.used < 500 and not app.meter.counting)
+    app.services.preferences.auto_compact = True
+    assert not app.services.compactor.running
+
+
+def test_a_chat_is_nearly_full_without_its_message() -> None:
+    def is_full(draft: bool, misfit: Misfit | None = None, **parts: int) -> bool:
+        made = PromptParts(**parts)
+        return ContextUse(made.total, 100, draft, misfit, parts=made).chat_nearly_full
+
+    assert is_full(False, chat=90) and is_full(True, chat=80, template=10, message=5) and not is_full(True, chat=50, message=45)
+    assert not is_full(True, chat=50, files=45) and not is_full(False, Misfit("tools"), chat=50, tools=50)
+    assert is_full(True, Misfit("chat"), chat=100)
+
+
+def test_a_chat_that_is_opened_is_not_summarized_before_it_grows(begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = begin(roomy_engine(), data=tmp_path / "data")
+    fill(loaded(app))
+    chat = app.session.chat.id
+    app.quit()
+    again = begin(roomy_engine(), data=tmp_path / "data")
+    again.until(lambda: again.session.chat.id == chat)
+    loaded(again).services.preferences.auto_compact = True
+    again.until(lambda: again.message.chat_full and not again.meter.counting)
+    assert not again.services.compactor.running and not again.engine.requests
+
+
+def test_a_summary_stays_while_a_reply_reads_it(start: Start) -> None:
+    gate = threading.Event()
+    app = start(roomy_engine(answer(WRITTEN), [commit("Four."), gate, done()]))
+    summarized(app)
+    line = show_line(app)
+    app.send("And now?")
+    app.until(lambda: app.activity.replying_here)
+    assert not line.edit_button.isEnabled() and not line.undo_button.isEnabled() and not app.can("undo_compact")
+    summary = app.session.chat.turns[1].last
+    app.services.compactor.set_summary(summary, "")
+    assert summary.summary == WRITTEN
+    gate.set()
+    app.idle()
+    assert line.edit_button.isEnabled() and line.undo_button.isEnabled() and app.can("undo_compact")
+
+
 def test_summaries_are_stored_exported_and_found(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    app = begin(small_engine(*LONG, answer("We counted **kumquats**.")), data=tmp_path / "data")
+    app = begin(roomy_engine(answer("We counted **kumquats**.")), data=tmp_path / "data")
     summarized(app)
     chat, hits = app.session.chat, list[object]()
     app.library.search("kumquats", hits.append)
@@ -223,7 +338,7 @@ def show_line(app: Running) -> CutView:
 
 
 def test_the_line_shows_the_summary_and_edits_it(start: Start, qtbot: QtBot) -> None:
-    app = start(small_engine(*LONG, answer(WRITTEN)))
+    app = start(roomy_engine(answer(WRITTEN)))
     summarized(app)
     kinds = [item.kind for item in app.window.transcript.column.items]
     assert kinds == ["prompt", "reply", "prompt", "reply", "cut", "prompt", "reply"]
@@ -233,6 +348,9 @@ def test_the_line_shows_the_summary_and_edits_it(start: Start, qtbot: QtBot) -> 
     assert line.shown.isVisible()
     qtbot.mouseClick(line.edit_button, Qt.MouseButton.LeftButton)
     assert line.editor.toPlainText() == WRITTEN and not line.shown.isVisible()
+    assert not line.undo_button.isEnabled(), "it would discard the edit"
+    line.editor.setPlainText(" ")
+    assert not line.save_button.isEnabled()
     line.editor.setPlainText("We counted *all* words. ")
     line.save_button.click()
     assert app.session.chat.history()[1].content == "We counted *all* words."
@@ -242,7 +360,7 @@ def test_the_line_shows_the_summary_and_edits_it(start: Start, qtbot: QtBot) -> 
 
 
 def test_a_search_in_the_chat_opens_the_summary(start: Start) -> None:
-    app = start(small_engine(*LONG, answer("We counted kumquats.")))
+    app = start(roomy_engine(answer("We counted kumquats.")))
     summarized(app)
     find = app.window.transcript.find_bar
     find.open_search()
@@ -253,25 +371,25 @@ def test_a_search_in_the_chat_opens_the_summary(start: Start) -> None:
 
 
 def test_what_is_compacted(begin: Begin) -> None:
-    """All but two turns at most, and these have at most half of the text."""
+    """All but the latest two turns, of which fewer stay if they have too much of the text."""
 
-    def covered(*sizes: int) -> int:
+    def covered(*sizes: int, share: float = 0.5) -> int:
         chat = Chat()
         for size in sizes:
             turn = chat.ask("q", "plain")
             assert turn.answered is not None
             turn.answered.reply = turn.reply = Reply("plain", 9, answer="w" * size, reason="eos")
-        return len(chat.compactable)
+        return len(chat.compactable(share))
 
     assert [covered(*sizes) for sizes in ((), (9,), (9, 9), (9, 9, 9, 9), (9, 9, 99), (99, 9, 9), (0, 9))] == [0, 1, 1, 2, 3, 1, 1]
+    assert [covered(*sizes, share=1.0) for sizes in ((9,), (9, 99), (9, 9, 99))] == [1, 1, 1]
 
 
 def test_the_meter_counts_the_summary(begin: Begin) -> None:
-    app = begin(small_engine(*LONG, answer(WRITTEN)))
+    app = begin(roomy_engine(answer(WRITTEN)))
     turns = summarized(app)
     counted: CountTokens = app.engine.counted[-1]
     assert [one.content for one in counted.messages] == [
         "Be brief.", "Summarize our conversation so far.", WRITTEN, *_texts(turns[2:])
     ]  # fmt: skip
     assert app.meter.use is not None and app.meter.use.used == app.engine.count_tokens(counted).tokens
-    assert isinstance(app.engine.count_tokens(counted), TokenCount)

@@ -52,6 +52,9 @@ class CutView(MessageView):
         column(frame, row(None, cancel, self.save_button, spacing=8), spacing=8, parent=self.form)
         self.form.hide()
         self.shown.hide()
+        self.editor.textChanged.connect(self._enable)
+        actions.can_change_summary_changed.connect(self._enable)
+        self._enable()
         self.body.resized.connect(self.updateGeometry)
         inner = column(line(), self.label, spacing=6, parent=self)
         if summary is not None:
@@ -97,7 +100,15 @@ class CutView(MessageView):
 
     def _show_form(self, shown: bool) -> None:
         self.form.setVisible(shown)
-        self.show_button.setEnabled(not shown)
-        self.edit_button.setEnabled(not shown)
+        self._enable()
         self.updateGeometry()
         self.editing_changed.emit(shown)
+
+    @Slot()
+    def _enable(self) -> None:
+        """Enable what is possible now. Undo Compact removes a summary, not Save."""
+        can, editing = self._actions.can_change_summary, not self.form.isHidden()
+        self.show_button.setEnabled(not editing)
+        self.edit_button.setEnabled(can and not editing)
+        self.undo_button.setEnabled(can and not editing)
+        self.save_button.setEnabled(can and bool(self.editor.toPlainText().strip()))

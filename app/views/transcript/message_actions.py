@@ -19,9 +19,15 @@ class MessageActions(QObject):
     summary_edited = Signal(object, str)  # Node, and its new summary
     compact_undone = Signal()
     can_resume_changed = Signal()
+    can_change_summary_changed = Signal()
 
     can_resume = True  # whether the loaded pair or server can continue replies
+    can_change_summary = True  # whether nothing runs in the chat
 
     def set_can_resume(self, can: bool) -> None:
         self.can_resume = can
         self.can_resume_changed.emit()
+
+    def set_can_change_summary(self, can: bool) -> None:
+        self.can_change_summary = can
+        self.can_change_summary_changed.emit()
