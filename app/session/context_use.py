@@ -77,7 +77,7 @@ class ContextUse:
 
     @property
     def chat_nearly_full(self) -> bool:
-        """Whether the chat nearly fills the context, even without the message and all files."""
+        """Whether the chat nearly fills the context, without the message and all files."""
         if self.misfit is not None and not self.chat_full:
             return False
         parts = self.parts or PromptParts(message=self.used)

@@ -245,6 +245,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
+            <source>The model reads the older messages again.</source>
+            <translation>Das Modell liest die älteren Nachrichten wieder.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
             <source>The reply in “{title}” can't be continued.</source>
             <translation>Die Antwort in „{title}“ kann nicht fortgesetzt werden.</translation>
         </message>
@@ -380,6 +385,11 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>A message is too long to be summarized, so all messages are kept. Use a rolling window.</source>
+            <translation>Eine Nachricht ist zu lang für eine Zusammenfassung. Alle Nachrichten bleiben erhalten. Verwenden Sie ein gleitendes Fenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>A summary replaces the older messages in prompts. They stay in the chat.</source>
             <translation>In Prompts ersetzt eine Zusammenfassung die älteren Nachrichten. Sie bleiben im Chat.</translation>
         </message>
@@ -390,13 +400,18 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>The earlier summary replaces the older messages again.</source>
+            <translation>Die frühere Zusammenfassung ersetzt wieder die älteren Nachrichten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>The model didn't write a summary. Try again.</source>
             <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The model reads the older messages again.</source>
-            <translation>Das Modell liest die älteren Nachrichten wieder.</translation>
+            <source>The summary was too long, so all messages are kept. Try again, or use a rolling window.</source>
+            <translation>Die Zusammenfassung war zu lang. Alle Nachrichten bleiben erhalten. Versuchen Sie es erneut oder verwenden Sie ein gleitendes Fenster.</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />

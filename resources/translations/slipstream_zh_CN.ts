@@ -245,6 +245,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
+            <source>The model reads the older messages again.</source>
+            <translation>模型重新读取较早的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
             <source>The reply in “{title}” can't be continued.</source>
             <translation>无法继续“{title}”中的回复。</translation>
         </message>
@@ -380,6 +385,11 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>A message is too long to be summarized, so all messages are kept. Use a rolling window.</source>
+            <translation>有一条消息过长，无法生成摘要，因此所有消息均保留。请使用滚动窗口。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>A summary replaces the older messages in prompts. They stay in the chat.</source>
             <translation>提示词中的较早消息已由摘要代替。这些消息仍保留在聊天中。</translation>
         </message>
@@ -390,13 +400,18 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>The earlier summary replaces the older messages again.</source>
+            <translation>较早的消息重新由之前的摘要代替。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>The model didn't write a summary. Try again.</source>
             <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The model reads the older messages again.</source>
-            <translation>模型重新读取较早的消息。</translation>
+            <source>The summary was too long, so all messages are kept. Try again, or use a rolling window.</source>
+            <translation>摘要过长，因此所有消息均保留。请重试，或使用滚动窗口。</translation>
         </message>
         <message>
             <location filename="../../app/session/compare_run.py" />
