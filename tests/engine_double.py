@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from mlx_engine.contract.events import CompletedReply, Event, PairInfo, TextDifference
-from mlx_engine.contract.machine_events import MemoryUse
+from mlx_engine.contract.machine_events import MemoryUse, ReliefStep
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -23,7 +23,7 @@ from mlx_engine.contract.requests import (
 )
 from mlx_engine.contract.urgency import Urgency
 from mlx_engine.engine.comparison import Comparison, play
-from mlx_engine.engine.relief import Relief, ReliefStep
+from mlx_engine.engine.relief import Relief
 from mlx_engine.models.library.pair import demo_pair
 
 

@@ -20,6 +20,7 @@ from mlx_engine.contract.requests import GenerationRequest, Message
 IDLE_MS = 800  # longer than the context meter's delay: on a server, its request to count tokens would interrupt the title
 PROMPT_CHARS, ANSWER_CHARS = 2000, 600  # read from the first turn; a title isn't worth a longer prefill
 MAX_TOKENS = 32
+_LATER = ("memory_full", "memory_ended_reply")  # errors after which a title is written when the engine is idle again
 _TASK = "Write a title of at most six words for the conversation below, in its language. Reply with the title only.\n\n"
 
 
@@ -88,7 +89,7 @@ class ChatTitles(QObject):
                     entry, waiting = self._library.entries.get(chat_id), self._waiting.pop(chat_id, None)
                     if entry is not None and waiting is not None and entry.title == waiting[0]:
                         self._library.rename(chat_id, short_title(reply.answer))
-                case Failed():
+                case Failed(code) if code not in _LATER:
                     self._waiting.pop(chat_id, None)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal
 
 from mlx_engine.contract.conditions import Pressure
@@ -119,6 +120,18 @@ class MachineFacts:
     measured: str
 
 
+class ReliefStep(IntEnum):
+    """What is done while memory is short: each step, with those before it."""
+
+    NONE = 0
+    SNAPSHOTS = 1  # idle snapshots are freed; the latest one stays in memory while nothing runs, until step 4
+    BUFFERS = 2  # unused buffers, and the tower and soft tokens of images
+    CACHES = 3  # all replies but one give up their caches, which are saved on disk if that is allowed, and wait
+    BACKGROUND = 4  # background work pauses
+    REFUSAL = 5  # new work is refused
+    ENDING = 6  # the youngest background reply ends that still has memory, because saving its caches takes long
+
+
 MemoryOwner = Literal["target", "drafter", "images", "replies", "snapshots", "workspace", "buffers", "tuning", "window", "others"]
 
 
@@ -133,7 +146,7 @@ class MemoryUse:
         budget: for models, caches, and buffers together.
         total: of the computer, or of this process's control group if that has less.
         pressure: how much memory other programs need; None if unknown.
-        step: number of the current `ReliefStep`, 0 if there is enough memory.
+        step: what is done because memory is short.
     """
 
     parts: tuple[tuple[MemoryOwner, int], ...]
@@ -141,7 +154,7 @@ class MemoryUse:
     budget: int
     total: int
     pressure: Pressure | None = None
-    step: int = 0
+    step: ReliefStep = ReliefStep.NONE
 
 
 @dataclass(frozen=True)

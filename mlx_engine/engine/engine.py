@@ -19,7 +19,7 @@ from mlx_engine.calibration import calibration, kernel_selection, roofline
 from mlx_engine.contract import limits
 from mlx_engine.contract.errors import EngineText, UserError, WorkCancelled
 from mlx_engine.contract.events import Event, Failed, Finished, LoadProgress, PairInfo, PrefillProgress, PromptsSaved
-from mlx_engine.contract.machine_events import MemoryUse
+from mlx_engine.contract.machine_events import MemoryUse, ReliefStep
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -46,7 +46,7 @@ from mlx_engine.engine import prepare
 from mlx_engine.engine.generation import NO_MEMORY, Events, generate_reply
 from mlx_engine.engine.local_comparison import compare
 from mlx_engine.engine.memory_use import check_weights, memory_ledger, memory_use, no_memory
-from mlx_engine.engine.relief import Relief, ReliefStep
+from mlx_engine.engine.relief import Relief
 from mlx_engine.formats.template_sandbox import renderer
 from mlx_engine.hardware import gpu_faults, memory
 from mlx_engine.hardware.ledger import MemoryLedger
@@ -333,12 +333,20 @@ class Engine:
 
         Call it between two steps of replies.
         """
+        if step >= ReliefStep.SNAPSHOTS and self._snapshots is not None:
+            if step >= ReliefStep.BACKGROUND or self._turns.replies:
+                self._snapshots.drop()
+            else:  # or every turn would compute its whole chat while a warning lasts, which can take hours
+                self._snapshots.drop_older()
         if step >= ReliefStep.BUFFERS:
-            self.free_memory()
-        elif step >= ReliefStep.SNAPSHOTS and self._snapshots is not None:
-            self._snapshots.drop()
+            images = self._pair.images if self._pair is not None else None
+            if images is not None and not images.prompts:  # or a prompt would load the tower for each of its images
+                images.release()
+            mx.clear_cache()
         if self._ledger is not None:
             self._ledger.narrow(step >= ReliefStep.CACHES, step >= ReliefStep.BACKGROUND)
+            if step == ReliefStep.ENDING:
+                self._ledger.end_youngest()
 
     @property
     def can_give_back(self) -> bool:

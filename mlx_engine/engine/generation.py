@@ -183,7 +183,7 @@ class _Reply:
         A reply that must pause gives up everything but its tokens, too. Its caches are read from disk or computed again.
 
         Raises:
-            UserError: the GPU fails without kernels, too.
+            UserError: the GPU fails without kernels, too, or a pausing reply's memory is needed before its caches are saved.
         """
         while self._reason is None:
             fault: GpuFault | None = None
@@ -215,17 +215,26 @@ class _Reply:
 
     def _pause(self) -> Generator[Events, None, None]:
         """Give up all memory, and wait until the reply may have it again."""
-        branch = self._take_branch()
+        branch, is_ended = self._take_branch(), False
         self._images.release()
         if branch is not None:
-            with self._surviving():
-                for _ in self._snapshots.save(branch):
+            with self._surviving(), closing(self._snapshots.save(branch)) as parts:
+                for seconds in parts:
+                    is_ended = self._place.is_ended
+                    if is_ended or self._cancel.is_set():
+                        break
+                    self._place.rest(seconds, self._cancel)
                     yield []
         branch = None
         mx.clear_cache()
-        yield from self._place.wait(self._cancel)
+        if is_ended:
+            yield list(self._text.finish(False))
+            template = "The reply was stopped, because memory was almost full. Quit other apps, then try again."
+            raise UserError("memory_ended_reply", template)
+        if not self._cancel.is_set():
+            yield from self._place.wait(self._cancel)
         self._faults = self._turns.faults
-        if not self._place.is_taken:
+        if self._cancel.is_set():
             self._reason = "cancelled"
 
     def keep(self) -> None:
@@ -300,7 +309,7 @@ class _Reply:
             self._turns.prompts.append(prompt)
         self._turns.branches.append(branch)
         try:
-            with self._turns.scheduler.prompt(request.urgency):
+            with self._turns.scheduler.prompt(request.urgency), self._images.in_use():
                 yield from self._prefill(prompt, stream)
             if self._reason is None:
                 yield from self._decode(branch, stream)

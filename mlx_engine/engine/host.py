@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mlx_engine.contract.client import Deliver, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, Failed, LoadProgress, Queued
+from mlx_engine.contract.machine_events import ReliefStep
 from mlx_engine.contract.requests import (
     Compare,
     CountTokens,
@@ -29,7 +30,7 @@ from mlx_engine.contract.requests import (
     TuneDrafter,
 )
 from mlx_engine.contract.urgency import Urgency, enter, place
-from mlx_engine.engine.relief import INTERVAL_S, Relief, ReliefStep
+from mlx_engine.engine.relief import INTERVAL_S, Relief
 
 if TYPE_CHECKING:
     from mlx_engine.engine.engine import Engine
@@ -42,6 +43,7 @@ _MIN_ACTIVE = 4  # so that a short reply needn't wait for a long one; agents sen
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
 _IDLE_S = 5.0  # between looks at the memory pressure while nothing runs
+_HELD_S = 0.1  # between looks while nothing runs because memory is short, after which a canceled run ends
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
 
@@ -205,12 +207,13 @@ class EngineHost:
         while True:
             self._relieve()
             is_idle = not (self._waiting or self._foreground or self._background)
+            is_held = not (is_idle or self._foreground or self._background) and all(map(self._is_held, self._waiting))
             if is_idle and self._received_all:
                 return False
-            if not is_idle and self._queue.empty():
+            if not (is_idle or is_held) and self._queue.empty():
                 return True
             try:
-                run = self._queue.get(timeout=self._idle_wait() if is_idle else None)
+                run = self._queue.get(timeout=self._idle_wait() if is_idle else _HELD_S)
             except queue.Empty:
                 continue
             if run is None:
@@ -235,25 +238,16 @@ class EngineHost:
                 alone = any(not run.takes_turns for run in self._foreground)
                 self._engine.give_back(min(step, ReliefStep.BUFFERS) if alone else step)
             if step >= ReliefStep.BACKGROUND:
-                with self._lock:
-                    for run in self._open:
-                        if run.request.gives_way and not run.takes_turns:  # its front end submits it again
-                            run.cancel()
-            if self._relief.ends_reply:
-                self._end_youngest()
+                for run in self._foreground:
+                    if run.request.gives_way and not run.takes_turns:  # its front end submits it again, and it waits
+                        run.cancel()
         except Exception:
             log.exception("Memory can't be given back")
 
-    def _end_youngest(self) -> None:
-        """End the youngest reply in the background. Its text so far was delivered."""
-        if not self._background:
-            return
-        run = max(self._background, key=lambda run: run.began)
-        self._background.remove(run)
-        run.steps.close()
-        template = "The reply was stopped, because memory was almost full. Quit other apps, then try again."
-        run.deliver(Failed.because(UserError("memory_ended_reply", template)))
-        self._end(run)
+    def _is_held(self, run: _HostRun) -> bool:
+        """Return whether a run begins only when memory is less short."""
+        is_background = not run.foreground or run.request.gives_way
+        return self._relief.step >= ReliefStep.BACKGROUND and is_background and not run.cancelled.is_set()
 
     def _report_memory(self, run: _HostRun, request: ReadMemory) -> None:
         try:
@@ -298,6 +292,8 @@ class EngineHost:
                         has_room = has_room and len(self._background) < self._max_active and self._admits(len(running), run.urgency)
                     in_order = in_order and all(None in (run.exact, other.exact) or run.exact == other.exact for other in running)
                     begins = run.cancelled.is_set() or (in_order and (run.foreground or has_room))
+                elif self._is_held(run):
+                    begins = False  # no later run waits for it
                 else:
                     begins, in_order = in_order and not running, False
                 if begins:
@@ -381,12 +377,12 @@ def _no_steps() -> Generator[Sequence[Event], None, None]:
 
 
 def _is_new_work(request: Request) -> bool:
-    """Return whether a request needs memory that no reply has yet.
+    """Return whether a request needs memory that no reply has yet, and can't wait.
 
-    The next step of a reply that a user waits for isn't new.
+    The next step of a reply that a user waits for isn't new. What gives way, such as a title, waits.
     """
     if isinstance(request, GenerationRequest):
-        return not (request.foreground and request.messages and request.messages[-1].role == "tool")
+        return not request.gives_way and not (request.foreground and request.messages and request.messages[-1].role == "tool")
     return isinstance(request, Compare | MeasureMachine | TuneDrafter)
 
 

@@ -7,9 +7,9 @@ the steps above it end, and what had paused continues.
 
 import time
 from collections.abc import Callable
-from enum import IntEnum
 
 from mlx_engine.contract.conditions import Pressure
+from mlx_engine.contract.machine_events import ReliefStep
 from mlx_engine.hardware import sensors
 
 # A reading takes a fraction of a millisecond, and 1 s of prompt or text fills a few percent of the memory at most. On a Mac, the
@@ -17,20 +17,6 @@ from mlx_engine.hardware import sensors
 INTERVAL_S = 1.0
 CALM_READINGS = 3  # so that freed memory stays free for a moment
 GRACE_READINGS = 10  # before a reply ends, which can't be undone
-
-
-class ReliefStep(IntEnum):
-    """The steps, each with those before it."""
-
-    NONE = 0
-    SNAPSHOTS = 1  # idle snapshots are freed
-    BUFFERS = 2  # unused buffers, and the tower and soft tokens of images
-    CACHES = 3  # all replies but one give up their caches, which are saved on disk, and wait
-    BACKGROUND = 4  # background work pauses
-    REFUSAL = 5  # new work is refused
-    ENDING = 6  # the youngest background reply ends
-
-
 _HIGHEST: dict[Pressure | None, ReliefStep] = {"warning": ReliefStep.CACHES, "critical": ReliefStep.ENDING}
 
 
@@ -43,9 +29,8 @@ class Relief:
         interval: seconds between two readings; by default, `INTERVAL_S`.
 
     Attributes:
-        step: the current step. Other threads may read it.
+        step: the current step. Other threads may read it. `ENDING` lasts for one reading, and ends one reply.
         pressure: the latest reading.
-        ends_reply: whether a reply is to end after this reading.
     """
 
     def __init__(
@@ -59,7 +44,6 @@ class Relief:
         self._calm = self._grace = 0
         self.step = ReliefStep.NONE
         self.pressure: Pressure | None = None
-        self.ends_reply = False
 
     def look(self) -> bool:
         """Read the pressure if it is time, and return whether that was done."""
@@ -69,13 +53,14 @@ class Relief:
         self._next = now + self._interval
         self.pressure = self._read()
         highest = _HIGHEST.get(self.pressure, ReliefStep.NONE)
-        self._calm = self._calm + 1 if self.step > highest else 0
-        self._grace = self._grace + 1 if highest > ReliefStep.REFUSAL <= self.step else 0
-        self.ends_reply = self._grace > GRACE_READINGS
-        if self.ends_reply:
-            self.step, self._grace = ReliefStep.ENDING, 0
-        elif self.step < min(highest, ReliefStep.REFUSAL):
-            self.step = ReliefStep(self.step + 1)
+        step = min(self.step, ReliefStep.REFUSAL)
+        self._calm = self._calm + 1 if step > highest else 0
+        self._grace = self._grace + 1 if highest > ReliefStep.REFUSAL <= step else 0
+        if self._grace > GRACE_READINGS:
+            step, self._grace = ReliefStep.ENDING, 0
+        elif step < min(highest, ReliefStep.REFUSAL):
+            step = ReliefStep(step + 1)
         elif self._calm >= CALM_READINGS:
-            self.step, self._calm = highest, 0
+            step, self._calm = highest, 0
+        self.step = step
         return True

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import mlx.core as mx
 
@@ -36,6 +36,18 @@ class ReplyImages:
         self.prompt: PromptImages | None = None
         if reader is not None and prompt.spans:
             self.prompt = PromptImages(prompt.spans, self._soft_tokens, reader.rules.mask, reader.rules.sections)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Count the prompt among those being computed, which need the tower."""
+        if self._reader is None or self.prompt is None:
+            yield
+            return
+        self._reader.prompts += 1
+        try:
+            yield
+        finally:
+            self._reader.prompts -= 1
 
     def read_before(self, start: int, stops: Collection[int] = ()) -> Iterator[None]:
         """Compute the images that the next chunk may contain, step by step.

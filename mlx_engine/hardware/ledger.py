@@ -49,6 +49,7 @@ class MemoryLedger:
         self._needs, self._weights, self._limit, self._shared = needs, weights, limit, shared
         self._taken: dict[Hashable, _Reservation] = {}  # in the order in which they were made
         self._paused: set[Hashable] = set()
+        self._ended: set[Hashable] = set()
         self._waiting: list[_Waiting] = []
         self._one_at_a_time = self._front_only = False
 
@@ -61,6 +62,11 @@ class MemoryLedger:
     def is_free(self) -> bool:
         """Whether no reply holds memory."""
         return not self._taken
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether all replies that hold memory are to pause."""
+        return self._paused >= self._taken.keys()
 
     def is_awaited(self, urgency: Urgency) -> bool:
         """Return whether a reply waits for memory that goes before this urgency."""
@@ -107,6 +113,7 @@ class MemoryLedger:
         """Free the memory of a reply that has ended or paused."""
         self._taken.pop(reply, None)
         self._paused.discard(reply)
+        self._ended.discard(reply)
         self._leave(reply)
 
     def narrow(self, one_at_a_time: bool, front_only: bool) -> None:
@@ -126,12 +133,23 @@ class MemoryLedger:
             first = min(urgencies, key=urgencies.__getitem__)
             is_passed = any(each.urgency < urgencies[first] for each in self._waiting)
             self._paused = set(urgencies) if is_passed else set(urgencies) - {first}
-        if front_only:
+        if not front_only:
+            self._ended.clear()
+        else:
             self._paused |= {reply for reply, urgency in urgencies.items() if urgency != Urgency.FRONT}
 
     def is_paused(self, reply: Hashable) -> bool:
         """Return whether a reply is to give up its memory, and to reserve it again."""
         return reply in self._paused
+
+    def end_youngest(self) -> None:
+        """End the background reply that got its memory last, if any has memory."""
+        held = [reply for reply, own in self._taken.items() if own.urgency != Urgency.FRONT and reply not in self._ended]
+        self._ended.update(held[-1:])
+
+    def is_ended(self, reply: Hashable) -> bool:
+        """Return whether a reply is to end, because it holds memory that is needed."""
+        return reply in self._ended
 
     def _largest(self, reservations: Collection[_Reservation]) -> int:
         return max([self._shared, *(each.largest for each in reservations)])
@@ -169,6 +187,16 @@ class MemoryPlace:
     def is_paused(self) -> bool:
         """Whether the reply must give up its memory for now."""
         return self._ledger.is_paused(self._reply)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the reply must end, because its memory is needed now."""
+        return self._ledger.is_ended(self._reply)
+
+    def rest(self, seconds: float, cancel: threading.Event) -> None:
+        """Wait, unless a reply that holds memory goes on."""
+        if self._ledger.is_at_rest:
+            cancel.wait(seconds)
 
     def wait(self, cancel: threading.Event) -> Iterator[list[Any]]:
         """Give up the memory, if any, and reserve it again.

@@ -37,11 +37,12 @@ class ImageReader:
 
     Attributes:
         computed: number of images that the tower has computed.
+        prompts: number of prompts with images that are being computed.
     """
 
     def __init__(self, folder: Path, rules: ImageRules, dtype: mx.Dtype) -> None:
         self.rules = rules
-        self.computed = 0
+        self.computed = self.prompts = 0
         self._folder, self._dtype = folder, dtype
         self._tower: Tower | None = None
         self._sizes: dict[tuple[str, str], tuple[int, int]] = {}  # by file and detail, the last one used last

@@ -6,7 +6,7 @@ prompt, cut back to the shared tokens. Recurrent and rotating caches, and a draf
 these, a branch has *marks*: states saved at tokens that the chat template will render the same way again.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 
 import mlx.core as mx
@@ -178,18 +178,21 @@ class Snapshots:
             return boundaries
         return sorted({*boundaries, *(outside_images(spans, at) for at in self.disk.regular_states(length))} - {0})
 
-    def save(self, branch: Branch) -> Iterator[None]:
+    def save(self, branch: Branch) -> Generator[float, None, None]:
         """Save the branch of a reply that pauses on disk, a part in each step.
 
         Nothing of it stays in memory.
+
+        Yields:
+            The seconds after which to continue.
         """
-        if self.disk is None or not _complete(branch):
+        if self.disk is None or branch.chat is None or not _complete(branch):
             return
         self._leaving.append(branch)
         self.disk.keep(branch)
         try:
-            while self.save_next() is not None:
-                yield
+            while (seconds := self.save_next()) is not None:
+                yield seconds
         finally:
             self._leaving.remove(branch)
 
@@ -223,6 +226,10 @@ class Snapshots:
             else:
                 self._branches.remove(oldest)
             left = self.nbytes
+
+    def drop_older(self) -> None:
+        """Drop all branches but the one used last."""
+        self._branches = sorted(self._branches, key=lambda branch: branch.last_used)[-1:]
 
     @property
     def nbytes(self) -> int:

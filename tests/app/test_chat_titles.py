@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.text.plain_text import TITLE_CHARS, TITLE_WORDS, short_title
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import Script, ScriptedEngine, answer, commit, done
@@ -84,6 +85,14 @@ def test_loading_interrupts_the_title_which_is_written_later(begin: Begin) -> No
     app.until(lambda: not app.loader.running)
     assert app.engine.closed_early == 1
     app.until(lambda: title(app) == "Eggs")
+
+
+@pytest.mark.parametrize("code", ["memory_full", "memory_ended_reply"])
+def test_a_title_for_which_memory_is_short_is_written_later(begin: Begin, code: str) -> None:
+    app = with_pair(begin, answer("Ten."), [UserError(code, "Memory is almost full.")], answer("Eggs"))
+    app.ask(PROMPT)
+    app.until(lambda: title(app) == "Eggs")
+    assert len(app.engine.requests) == 3
 
 
 @pytest.mark.parametrize("why", ["switched off", "demo pair"])

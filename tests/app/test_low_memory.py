@@ -9,8 +9,8 @@ import pytest
 
 from app.storage.database import FILE
 from mlx_engine.contract.conditions import Pressure
+from mlx_engine.contract.machine_events import ReliefStep
 from mlx_engine.engine import relief
-from mlx_engine.engine.relief import ReliefStep
 from mlx_engine.hardware import sensors
 from tests.app.conftest import Session
 from tests.app.scripted_engine import ScriptedEngine, answer

@@ -9,7 +9,7 @@ from app.text.language import tr
 from app.widgets.controls import small_label, styled_label
 from app.widgets.layout import Flow
 from app.widgets.theme import Theme
-from mlx_engine.contract.machine_events import MemoryOwner, MemoryUse
+from mlx_engine.contract.machine_events import MemoryOwner, MemoryUse, ReliefStep
 
 HEIGHT, GAP, DOT = 14, 1, 9
 _LEAST = 1_000_000  # bytes of parts that are shown
@@ -84,7 +84,7 @@ class MemoryBar(QWidget):
             facts.append(tr("{reserved} reserved for running replies", reserved=size(use.reserved)))
         self.summary.setText(" · ".join(facts))
         self.warning.setText(state(use))
-        self.warning.setVisible(use.step > 0)
+        self.warning.setVisible(use.step > ReliefStep.NONE)
         self.bar.show_parts(use)
         self.bar.setAccessibleDescription(", ".join([*texts, available]))
 
@@ -93,9 +93,9 @@ def state(use: MemoryUse) -> str:
     """Describe what Slipstream does now because memory is short; empty if it suffices."""
     if not use.step:
         return ""
-    if use.step <= 2:
+    if use.step <= ReliefStep.BUFFERS:
         return tr("Memory is running low. Slipstream has freed what it doesn't need now.")
-    if use.step == 3:
+    if use.step == ReliefStep.CACHES:
         return tr("Memory is running low. Only one reply runs at a time.")
     return tr("Memory is almost full. Background work is paused, and new replies may be refused.")
 

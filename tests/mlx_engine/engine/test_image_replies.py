@@ -13,6 +13,7 @@ import pytest
 
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.events import CompletedReply, ContestantResult, Event, Finished, PairInfo
+from mlx_engine.contract.machine_events import ReliefStep
 from mlx_engine.contract.requests import (
     AttachedImage,
     Compare,
@@ -171,6 +172,23 @@ def test_the_detail_sets_the_number_of_soft_tokens(engines: dict[str, Engine]) -
         shown = (Message("user", "", images=(replace(picture("wide"), detail=detail),)),)
         counts.append(engines["gemma4_causal"].count_tokens(CountTokens(GenerationRequest(shown))).tokens)
     assert counts[0] <= counts[1] < counts[2]  # this checkpoint's own limit is that of low detail
+
+
+def test_a_prompt_loads_the_tower_once_though_memory_is_short(engines: dict[str, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, loads = engines["qwen3_5"], list[Any]()
+    monkeypatch.setattr(image_reader, "load_tower", lambda *of: loads.append(of) or tower_weights.load_tower(*of))
+    shown = (Message("user", "First:then:now.", images=(picture("photo", 6), picture("photo_b", 11))),)
+    engine.free_memory()
+    expected = reply(engine, asked(shown, reuse=False, max_tokens=9)).tokens
+    engine.free_memory()
+    loads.clear()
+    found = list[Event]()
+    for events in engine.steps(asked(shown, reuse=False, max_tokens=9)):
+        found += events
+        engine.give_back(ReliefStep.BUFFERS)
+    assert fold(found).tokens == expected and len(loads) == 1
+    reader = engine.pair.images
+    assert reader is not None and reader.held == 0, "it is freed after the prompt"
 
 
 class TestErrors:

@@ -2,6 +2,7 @@
 
 import gc
 import queue
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from mlx_engine.contract.conditions import Pressure
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, CompareResult, Event, Failed, Finished, PromptsSaved
-from mlx_engine.contract.machine_events import MemoryUse
+from mlx_engine.contract.machine_events import MemoryUse, ReliefStep
 from mlx_engine.contract.requests import (
     Calibrate,
     Compare,
@@ -35,12 +36,13 @@ from mlx_engine.contract.requests import (
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
-from mlx_engine.engine.relief import CALM_READINGS, GRACE_READINGS, Relief, ReliefStep
+from mlx_engine.engine.relief import CALM_READINGS, GRACE_READINGS, Relief
 from mlx_engine.hardware import cgroup, ledger
+from mlx_engine.prefix import disk
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.engine.test_turns import begin
+from tests.mlx_engine.engine.test_turns import Running, begin
 from tests.mlx_engine.hardware.test_cgroup import version_1
 from tests.mlx_engine.prefix.prefix_pairs import PROMPT
 from tests.sensors_double import write_files
@@ -67,6 +69,7 @@ def steps_of(readings: Sequence[Pressure]) -> list[ReliefStep]:
 def test_the_steps_come_in_their_order_and_a_reply_ends_last_after_some_time() -> None:
     found = steps_of(["critical"] * (ReliefStep.REFUSAL + GRACE_READINGS + 1))
     assert found == [*list(ReliefStep)[1:6], *[ReliefStep.REFUSAL] * GRACE_READINGS, ReliefStep.ENDING]
+    assert steps_of(["critical"] * 60).count(ReliefStep.ENDING) == 5, "each lasts for one reading, as it ends one reply"
     assert steps_of(["warning"] * 9) == [1, 2, 3, 3, 3, 3, 3, 3, 3], "every reply goes on"
 
 
@@ -283,46 +286,150 @@ def code(events: Sequence[Event]) -> str:
     return last.code
 
 
-def test_under_lasting_pressure_new_work_is_refused_and_background_replies_end_one_by_one(pressed: Pressed) -> None:
-    endless = tokens(PROMPT, max_tokens=100_000, ignore_eos=True, reuse=True)
-    ended: list[str] = []
+class Begun:
+    """A reply of the host that has written some text."""
 
-    def submit(name: str, request: GenerationRequest) -> queue.SimpleQueue[Event | None]:
-        own: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    def __init__(self, pressed: Pressed, request: GenerationRequest, ended: list["Begun"]) -> None:
+        self._own: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._ended = ended
+        self.events: list[Event] = []
+        self.run = pressed.host.submit(request, self._deliver)
+        while not written(self.events):
+            self.events.append(self._own.get(timeout=60))  # type: ignore[arg-type]
 
-        def deliver(event: Event | None) -> None:
-            if event is None:
-                ended.append(name)
-            own.put(event)
+    def _deliver(self, event: Event | None) -> None:
+        if event is None:
+            self._ended.append(self)
+        self._own.put(event)
 
-        pressed.host.submit(request, deliver)
-        return own
+    def finish(self) -> list[Event]:
+        self.events += iter(lambda: self._own.get(timeout=60), None)  # type: ignore[arg-type]
+        return self.events
 
-    def first_text(own: queue.SimpleQueue[Event | None]) -> list[Event]:
-        seen: list[Event] = []
-        while not written(seen):
-            seen.append(own.get(timeout=60))  # type: ignore[arg-type]
-        return seen
 
-    events = {"older": submit("older", endless)}
-    seen = {"older": first_text(events["older"])}
-    events["younger"] = submit("younger", tokens(PROMPT[1:], max_tokens=100_000, ignore_eos=True))
-    seen["younger"] = first_text(events["younger"])
+def test_a_reply_that_holds_no_memory_outlasts_any_pressure(pressed: Pressed) -> None:
+    requests = [tokens(PROMPT[at:], max_tokens=300, ignore_eos=True) for at in range(2)]
+    expected = [written(events) for events in pressed.together([replace(request, foreground=True) for request in requests])]
+    ended: list[Begun] = []
+    replies = [Begun(pressed, request, ended) for request in requests]
+    pressed.script = iter(["critical"] * (ReliefStep.REFUSAL + 4 * GRACE_READINGS))
+    assert [written(each.finish()) for each in replies] == expected
+    pressed.recover()
+
+
+def test_background_replies_whose_caches_take_long_to_save_end_one_by_one(
+    pressed: Pressed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = tokens(PROMPT, max_tokens=100_000, ignore_eos=True, reuse=True, chat="a")
+    pressed.ask(SavePrompts(tmp_path, 1 << 30))
+    monkeypatch.setattr(disk._Writer, "has_room", False)
+    ended: list[Begun] = []
+    older = Begun(pressed, endless, ended)
+    younger = Begun(pressed, replace(endless, prompt_tokens=tuple(PROMPT[1:]), chat="b"), ended)
     pressed.script = repeat("critical")
-    for name, own in events.items():
-        seen[name] += iter(lambda own=own: own.get(timeout=60), None)  # type: ignore[misc]
-        assert code(seen[name]) == "memory_ended_reply" and written(seen[name])
-    assert ended == ["younger", "older"]
-    assert pressed.relief.step == ReliefStep.ENDING
-    assert code(pressed.ask(replace(endless, foreground=True))[0]) == "memory_full"
+    for each in (younger, older):
+        assert code(each.finish()) == "memory_ended_reply" and written(each.events)
+    assert ended == [younger, older]
+    pressed.recover()
+    pressed.ask(SavePrompts(None))
+
+
+def test_under_critical_pressure_new_work_is_refused_or_waits(pressed: Pressed) -> None:
+    short = tokens(PROMPT, max_tokens=3, ignore_eos=True)
+    pressed.script = repeat("critical")
+    while pressed.relief.step < ReliefStep.REFUSAL:
+        pressed.ask(Rest())
+    assert code(pressed.ask(short)[0]) == code(pressed.ask(replace(short, foreground=True))[0]) == "memory_full"
     assert code(pressed.ask(MeasureMachine())[0]) == "memory_full"
-    assert pressed.ask(Calibrate()) == [[]], "work that gives way is submitted again later"
     call, result = Message("assistant", "", calls=(ToolCall("1", "now", "{}"),)), Message("tool", "5", call_id="1")
     (next_step,) = pressed.ask(GenerationRequest((Message("user", "Go on."), call, result), foreground=True, max_tokens=2))
     assert getattr(next_step[-1], "code", "") != "memory_full", "it continues a reply"
-    assert isinstance(pressed.ask(ReadMemory())[0][0], MemoryUse)
+    title: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    measurement: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    pressed.host.submit(replace(short, gives_way=True), title.put)
+    pressed.host.submit(Calibrate(), measurement.put)
+    for _ in range(3):
+        assert isinstance(pressed.ask(ReadMemory())[0][0], MemoryUse)
+    assert measurement.empty(), "what gives way waits"
     pressed.recover()
-    assert isinstance(pressed.ask(replace(endless, max_tokens=3))[0][-1], Finished)
+    assert measurement.get(timeout=60) is None, "until another request comes"
+    events = list(iter(lambda: title.get(timeout=60), None))
+    assert isinstance(events[-1], Finished) and not any(isinstance(event, Failed) for event in events)
+    assert isinstance(pressed.ask(short)[0][-1], Finished)
+
+
+@pytest.fixture
+def saving(tiny: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """An engine that saves prompts on a disk that is so slow that the writer never has room."""
+    tiny.save_prompts(tmp_path, 1 << 30)
+    monkeypatch.setattr(disk._Writer, "has_room", False)
+    yield tiny
+    tiny.give_back(ReliefStep.NONE)
+    tiny.save_prompts(None)
+
+
+class Patient(threading.Event):
+    """An event that doesn't wait, and notes for how long it would have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        return self.is_set()
+
+
+def test_a_reply_that_is_being_saved_can_be_canceled(saving: Engine) -> None:
+    running = begin(saving, tokens(PROMPT * 4, max_tokens=12, ignore_eos=True, reuse=True, chat="a"))
+    while not written(running.events):
+        running.step()
+    saving.give_back(ReliefStep.BACKGROUND)
+    for _ in range(3):
+        running.step()
+    assert memory_of(saving)["snapshots"] > 0
+    running.cancel.set()
+    running.finish()
+    assert running.whole.reason == "cancelled" and memory_of(saving)["snapshots"] == 0
+
+
+def test_the_engine_waits_for_the_writer_only_if_no_reply_goes_on(saving: Engine) -> None:
+    asked = [
+        tokens(PROMPT[at:] * 4, max_tokens=40, ignore_eos=True, reuse=True, chat=f"{at}", foreground=not at) for at in range(2)
+    ]
+    cancels = [Patient(), Patient()]
+    replies = [Running(saving.steps(request, cancel), cancel) for request, cancel in zip(asked, cancels, strict=True)]
+    while not all(written(each.events) for each in replies):
+        for each in replies:
+            each.step()
+    front, paused = replies
+    saving.give_back(ReliefStep.CACHES)
+    for _ in range(3):
+        paused.step()
+    assert not cancels[1].waits, "another reply goes on"
+    front.cancel.set()
+    front.finish()
+    saving.give_back(ReliefStep.BACKGROUND)
+    for _ in range(3):
+        paused.step()
+    assert cancels[1].waits and set(cancels[1].waits) == {disk._RETRY_S}
+    paused.cancel.set()
+    paused.finish()
+
+
+def test_the_latest_prompt_stays_in_memory_during_a_warning(tiny: Engine) -> None:
+    chats = [tokens(LONG[at:], max_tokens=4, ignore_eos=True, reuse=True) for at in range(2)]
+    for request in chats:
+        reply(tiny, request)
+    tiny.give_back(ReliefStep.CACHES)
+    try:
+        assert reply(tiny, chats[1]).stats.reused_tokens > len(LONG) / 2
+        tiny.give_back(ReliefStep.CACHES)
+        assert reply(tiny, chats[0]).stats.reused_tokens == 0, "earlier prompts are dropped"
+        tiny.give_back(ReliefStep.BACKGROUND)
+        assert memory_of(tiny)["snapshots"] == 0
+    finally:
+        tiny.give_back(ReliefStep.NONE)
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.engine.relief import ReliefStep
+from mlx_engine.contract.machine_events import ReliefStep
 from tests.mlx_engine.conftest import GOLDEN
 
 ROOT = Path(__file__).parents[3]
