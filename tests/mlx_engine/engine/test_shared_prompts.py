@@ -97,7 +97,7 @@ def test_a_waiting_request_holds_no_memory(tiny, monkeypatch):
     for _ in range(4):
         first.step()
         second.step()
-    room = tiny._room
+    room = tiny._ledger
     assert len(room._taken) == 1 and not room._waiting and not second.events
     finish([first, second])
     assert not room._taken
@@ -226,7 +226,7 @@ def test_texts_are_those_alone_however_requests_arrive_and_end(engine, wanted, o
         else:
             assert wanted[at][3] in ("close", "fail") or any(each[3] == "fail" for each in wanted), end
             assert not isinstance(end, Failed)
-    assert not engine._turns.prompts and not engine._turns.replies and engine._room is not None and not engine._room._taken
+    assert not engine._turns.prompts and not engine._turns.replies and engine._ledger is not None and engine._ledger.is_free
 
 
 class Cutting:
