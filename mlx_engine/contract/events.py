@@ -218,7 +218,8 @@ class Stats:
         waiting_s: seconds in the queue and during other replies' turns. Rates exclude this time.
         prefill_s: seconds up to the first token, without waiting.
         decode_s: seconds from the first token to the last, without waiting.
-        cut_tokens: tokens that were left out of the prompt with messages and ends of results; an estimate if far too many.
+        cut_tokens: tokens that were left out of the prompt with messages and ends of results; an estimate if far too many, and 0
+            if an earlier prompt had left out messages.
         disk_tokens: tokens of `reused_tokens` that were read from disk.
         snapshot_bytes: memory of all snapshots of past prompts, including this reply's.
         measured_by: who measured the rates: this engine, a server, or the client of a server that reports none.

@@ -69,7 +69,7 @@ def prepare(
     limits.check_choices(request, block)
     limits.check_tokens(request.prompt_tokens or (), pair.target.rows)
     limits.check_biases(request.logit_bias, pair.target.vocabulary)
-    sent, whole = _sent(pair, request, with_boundaries, cancel), request
+    sent = _sent(pair, request, with_boundaries, cancel)
     request, prompt = sent.request, sent.prompt
     grammar = _grammar(tokenizer, request, prompt)
     limits.check_tokens(prompt.tokens, pair.target.rows)
@@ -81,7 +81,7 @@ def prepare(
         ends=frozenset() if request.ignore_eos and grammar is None else frozenset(tokenizer.eos_token_ids),
         left_out=sent.left_out,
         cut=sent.cut,
-        cut_tokens=_whole(pair, whole, cancel, sent.sight) - len(prompt.tokens) if sent.left_out or sent.cut else 0,
+        cut_tokens=sent.whole - len(prompt.tokens) if sent.whole and (sent.left_out or sent.cut) else 0,
     )
 
 
@@ -105,12 +105,13 @@ def count_tokens(pair: LoadedPair, request: CountTokens, cancel: threading.Event
 
 @dataclass(frozen=True)
 class _Sent:
-    """The prompt of a request. See `Prepared`."""
+    """The prompt of a request. See `Prepared`. `whole` is as in `chat_prompt.fitting`."""
 
     request: GenerationRequest
     prompt: RenderedPrompt
     left_out: int
     cut: int
+    whole: int
     sight: Sight | None
 
 
@@ -119,18 +120,10 @@ def _sent(pair: LoadedPair, request: GenerationRequest, with_boundaries: bool, c
     tokenizer, limit = pair.tokenizer, pair.info.context_limit
     sight = sight_of(pair, request.messages, cancel, request.exact)
     request = replace(request, tools=chat_prompt.usable_tools(tokenizer, request))
-    messages, cut = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
+    messages, cut, whole = chat_prompt.fitting(tokenizer, request, limit, cancel, sight)
     left_out, request = len(request.messages) - len(messages), replace(request, messages=messages)
-    return _Sent(request, chat_prompt.render(tokenizer, request, cancel, limit, with_boundaries, sight), left_out, cut, sight)
-
-
-def _whole(pair: LoadedPair, request: GenerationRequest, cancel: threading.Event | None, sight: Sight | None) -> int:
-    """Return the tokens of a prompt with all messages, perhaps as an estimate."""
-    whole = replace(request, tools=chat_prompt.usable_tools(pair.tokenizer, request))
-    try:
-        return len(chat_prompt.render(pair.tokenizer, whole, cancel, pair.info.context_limit, sight=sight).tokens)
-    except chat_prompt.ContextExceeded as error:
-        return error.estimate
+    prompt = chat_prompt.render(tokenizer, request, cancel, limit, with_boundaries, sight)
+    return _Sent(request, prompt, left_out, cut, whole, sight)
 
 
 def sight_of(

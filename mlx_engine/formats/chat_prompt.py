@@ -147,29 +147,38 @@ def fitting(
     limit: int,
     cancel: threading.Event | None = None,
     sight: Sight | None = None,
-) -> tuple[tuple[Message, ...], int]:
+) -> tuple[tuple[Message, ...], int, int]:
     """Return the messages of a request that fit in a context of `limit` tokens.
 
     These are all messages, or a rolling window if the request asks for one. Results of tools are cut off if it asks for that.
 
     Returns:
-        the messages, and the length to which results were cut, or 0.
+        the messages, the length to which results were cut, or 0, and the tokens of the prompt with all messages, or 0 if they
+            weren't counted, because an earlier prompt had left out some.
     """
     if request.rolling is None and not request.shorten_results:
-        return request.messages, 0
+        return request.messages, 0, 0
     size = len(text_tokens(tokenizer, request.continue_thinking + request.continue_from, cancel, limit))
+    whole = 0
 
     def count(messages: Sequence[Message]) -> int:
+        nonlocal whole
         try:
             asked = (tokenizer, messages, request.thinking, request.effort, request.tools)
-            return size + len(template(*asked, cancel=cancel, limit=limit, sight=sight))
-        except ContextExceeded:
-            return limit + 1
+            tokens = size + len(template(*asked, cancel=cancel, limit=limit, sight=sight))
+        except ContextExceeded as error:
+            tokens = size + error.estimate
+        if len(messages) == len(request.messages):
+            whole = whole or tokens  # all messages are counted before any result is cut
+        return tokens
 
     messages = request.messages
     if request.rolling is not None:
         messages = rolling_window(messages, request.rolling, limit, request.max_tokens, count)
-    return shorten_results(messages, limit, request.max_tokens, count) if request.shorten_results else (messages, 0)
+    cut = 0
+    if request.shorten_results:
+        messages, cut = shorten_results(messages, limit, request.max_tokens, count)
+    return messages, cut, whole
 
 
 def text_tokens(

@@ -5,6 +5,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,11 +18,11 @@ from mlx_engine.api_server.problems import ApiError
 from mlx_engine.api_server.responses import ResponseExchange
 from mlx_engine.api_server.responses_input import encrypted
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Event, Failed
+from mlx_engine.contract.events import Event, Failed, Finished
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall, ToolSpec
 from tests.mlx_engine.api_server import played_engine as played
 from tests.mlx_engine.api_server.serving import Serving, serving
-from tests.mlx_engine.scripted_engine import ScriptedEngine
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 PATH = "/v1/responses"
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -299,6 +300,18 @@ class TestEvents:
             ("function_call", "e", "list", "files__"),
         ]
         assert (output[1]["input"], output[2]["input"]) == ("a\n", '{"text": 1}')
+
+    def test_a_response_says_what_was_cut(self) -> None:
+        class Cutting(played.PlayedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                cut = 0 if request.rolling is None else 50
+                yield Finished("eos", replace(stats(request.mode), cut_tokens=cut))
+
+        with serving(Cutting) as server:
+            for fields, said, cut in (({"truncation": "auto"}, "auto", 50), ({}, "disabled", 0)):
+                whole, last = server.post(PATH, input="Hi", **fields).json(), streamed(server, input="Hi", **fields)[-1]["response"]
+                assert whole["truncation"] == last["truncation"] == said
+                assert whole["slipstream"]["cut_tokens"] == last["slipstream"]["cut_tokens"] == cut
 
     def test_a_response_that_waits_sends_real_events(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exchanges, "QUIET_S", 0.02)

@@ -62,7 +62,7 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     messages = (Message("system", "Be brief."), *(message for turn in turns for message in turn), Message("user", "What is 2 + 2?"))
     assert demo.count_tokens(CountTokens(GenerationRequest(messages))).tokens > limit
     request = GenerationRequest(messages, max_tokens=100, rolling=0, reuse=False)
-    sent, _ = chat_prompt.fitting(demo.pair.tokenizer, request, limit)
+    sent, *_ = chat_prompt.fitting(demo.pair.tokenizer, request, limit)
     assert (
         demo.count_tokens(CountTokens(GenerationRequest(messages, rolling=0, max_tokens=100))).tokens
         == demo.count_tokens(CountTokens(GenerationRequest(sent))).tokens
@@ -72,7 +72,7 @@ def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) ->
     assert isinstance(started, PrefillProgress) and started.total <= limit - 100
     left_out = started.left_out
     assert left_out == len(messages) - len(sent) > 0
-    again, _ = chat_prompt.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
+    again, *_ = chat_prompt.fitting(demo.pair.tokenizer, GenerationRequest(messages, max_tokens=100, rolling=left_out), limit)
     assert again == sent
     *_, end = demo.generate(replace(request, max_tokens=1))
     whole = demo.count_tokens(CountTokens(GenerationRequest(messages))).tokens
@@ -117,15 +117,14 @@ def test_a_result_that_exceeds_the_context_is_cut_off(monkeypatch, demo) -> None
     question = (Message("user", "What is 2 + 2?"), Message("assistant", "", calls=(call,)))
     messages = (*question, Message("tool", "Two and two are four. " * 4_000, call_id=call.id))
     request = GenerationRequest(messages, max_tokens=100, shorten_results=True, rolling=0)
-    sent, length = chat_prompt.fitting(tokenizer, request, limit)
+    sent, length, whole = chat_prompt.fitting(tokenizer, request, limit)
     assert sent[:2] == question and 500 <= length < 88_000
     assert limit / 2 < len(chat_prompt.template(tokenizer, sent)) <= limit - 100
-    assert chat_prompt.fitting(tokenizer, GenerationRequest(messages, max_tokens=100, shorten_results=True), limit) == (
-        sent,
-        length,
-    )
-    assert chat_prompt.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0)
-    monkeypatch.setattr(chat_prompt, "fitting", lambda *_: (question[:1], length))
+    assert 80_000 < whole < 100_000, "an estimate of all messages"
+    cut_only = GenerationRequest(messages, max_tokens=100, shorten_results=True)
+    assert chat_prompt.fitting(tokenizer, cut_only, limit)[:2] == (sent, length)
+    assert chat_prompt.fitting(tokenizer, replace(request, shorten_results=False, rolling=None), limit) == (messages, 0, 0)
+    monkeypatch.setattr(chat_prompt, "fitting", lambda *_: (question[:1], length, 0))
     with closing(demo.generate(replace(request, reuse=False))) as reply:
         started = next(reply)
     assert isinstance(started, PrefillProgress) and started.result_length == length

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from mlx_engine.contract.errors import UserError, WorkCancelled
-from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, Sampling
+from mlx_engine.contract.requests import AttachedImage, CountTokens, GenerationRequest, Message, Sampling, ToolCall
 from mlx_engine.engine.prepare import prepare
+from mlx_engine.formats import chat_text
 
 CHAT = (Message("system", "Be brief."), Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Count to 3"))
 
@@ -37,6 +38,16 @@ def test_messages_that_do_not_fit_are_left_out(described: Any) -> None:
     prepared = prepare(described, GenerationRequest(long, rolling=0), 8, with_boundaries=False)
     assert prepared.left_out > 0 and prepared.prompt.boundaries == ()
     assert prepared.request.messages == (long[0], *long[1 + prepared.left_out :])
+
+
+def test_messages_that_earlier_prompts_left_out_are_not_rendered(described: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as calls of another model."""
+    monkeypatch.setattr(chat_text, "call_format", lambda tokenizer: None)
+    call = ToolCall("1", "read", "{}")
+    called = (Message("assistant", "", calls=(call,)), Message("tool", "text", call_id="1"), Message("assistant", "Done."))
+    request = GenerationRequest((CHAT[0], Message("user", "Read it"), *called, *CHAT[1:]), rolling=4)
+    prepared = prepare(described, request, 8, with_boundaries=False)
+    assert (prepared.left_out, prepared.cut_tokens) == (4, 0) and prepared.request.messages == CHAT
 
 
 @pytest.mark.parametrize(

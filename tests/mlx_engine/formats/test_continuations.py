@@ -225,7 +225,7 @@ def test_the_meter_the_fitting_the_opening_and_the_boundaries_share_two_renderin
         renderings.clear()
         request = GenerationRequest(messages, tools=tools, rolling=0, shorten_results=True)
         for with_boundaries in (False, True):  # it is counted, then sent
-            sent, _ = chat_prompt.fitting(tokenizer, request, 10_000)
+            sent, *_ = chat_prompt.fitting(tokenizer, request, 10_000)
             asked = GenerationRequest(sent, tools=tools)
             prompt = chat_prompt.render(tokenizer, asked, limit=10_000, with_boundaries=with_boundaries)
         assert prompt.boundaries

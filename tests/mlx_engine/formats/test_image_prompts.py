@@ -232,12 +232,12 @@ def test_a_window_and_shortened_results_count_soft_tokens() -> None:
     chat = (*turns, Message("user", "b"))
     request = GenerationRequest(chat, rolling=0, max_tokens=100)
     whole_chat = len(template(tokenizer, chat, sight=sight))
-    sent, _ = fitting(tokenizer, request, whole_chat + 100, sight=sight)
+    sent, *_ = fitting(tokenizer, request, whole_chat + 100, sight=sight)
     assert sent == chat
-    sent, _ = fitting(tokenizer, request, whole_chat + 99, sight=sight)
+    sent, *_ = fitting(tokenizer, request, whole_chat + 99, sight=sight)
     assert 0 < len(sent) < len(chat) and len(template(tokenizer, sent, sight=sight)) <= whole_chat - 200
     long = (*CALLED[:2], replace(CALLED[2], content="word " * 2000))
-    cut, length = fitting(tokenizer, GenerationRequest(long, max_tokens=100, shorten_results=True), 3000, sight=sight)
+    cut, length, _ = fitting(tokenizer, GenerationRequest(long, max_tokens=100, shorten_results=True), 3000, sight=sight)
     assert length > 0 and cut[2].images and 2000 < len(template(tokenizer, cut, sight=sight)) <= 2900
 
 
@@ -253,7 +253,7 @@ def test_a_chat_with_images_is_rendered_twice(text: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(chat_texts, "render_chat", lambda *args, **options: rendered.append(args) or by_hand(*args, **options))
     request = GenerationRequest(chat, tools=TOOLS, rolling=0, shorten_results=True)
     for with_boundaries in (False, True):  # it is counted, then sent
-        sent, _ = fitting(tokenizer, request, 10_000, sight=sight)
+        sent, *_ = fitting(tokenizer, request, 10_000, sight=sight)
         prompt = render(tokenizer, GenerationRequest(sent, tools=TOOLS), with_boundaries=with_boundaries, sight=sight)
     assert prompt.boundaries
     assert len(rendered) == 2
