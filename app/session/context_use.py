@@ -164,11 +164,11 @@ class NextPrompt:
         """Whether nothing would be sent but the message."""
         return not (self.base.messages or self.history or self.base.tools)
 
-    def counted(self, message: str = "") -> CountTokens:
+    def counted(self, message: str = "", parts: bool = False) -> CountTokens:
         """Return a request to count the prompt, by default with its own message."""
         last = Message("user", message) if message else message_of(self.text, self.files, can_see=True)
         request = asking(self.base, self.history, last)
-        return CountTokens(replace(request, messages=shown_to(self.can_see, request.messages)), estimate=True)
+        return CountTokens(replace(request, messages=shown_to(self.can_see, request.messages)), True, parts)
 
     @property
     def most_tokens(self) -> int:
@@ -188,9 +188,9 @@ def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse
     """
     needs_message = not prompt.history or prompt.base.rolling is not None  # then the oldest turns make room for any next message
     stand_in = not prompt.has_message and needs_message
-    whole = yield prompt.counted(SHORTEST if stand_in else "")
-    exact, parts = whole.exact and not stand_in, None if stand_in else whole.parts
-    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, whole.left_out, parts)
+    whole = yield prompt.counted(SHORTEST if stand_in else "", parts=not stand_in)
+    exact = whole.exact and not stand_in
+    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, whole.left_out, whole.parts)
     return replace(use, misfit=(yield from _misfit(prompt, whole))) if use.full else use
 
 

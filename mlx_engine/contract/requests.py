@@ -278,10 +278,12 @@ class CountTokens(Submitted):
 
     Attributes:
         estimate: whether a chat far longer than the context is estimated from its beginning. Otherwise, it is refused.
+        parts: whether to count what the prompt consists of, too.
     """
 
     request: GenerationRequest
     estimate: bool = False
+    parts: bool = False
 
     @property
     def messages(self) -> tuple[Message, ...]:

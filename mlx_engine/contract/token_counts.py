@@ -37,7 +37,7 @@ class TokenCount:
     Attributes:
         exact: False for an estimate; see `CountTokens.estimate`.
         left_out: as in `PrefillProgress`.
-        parts: what the prompt consists of, if known.
+        parts: what the prompt consists of, if asked for and known.
     """
 
     tokens: int

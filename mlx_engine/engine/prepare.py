@@ -99,7 +99,7 @@ def count_tokens(pair: LoadedPair, request: CountTokens, cancel: threading.Event
         if not request.estimate:
             raise
         return TokenCount(error.estimate, limit, exact=False)
-    parts = parts_of(pair.tokenizer, sent.request, sent.prompt, cancel, sent.sight)
+    parts = parts_of(pair.tokenizer, sent.request, sent.prompt, cancel, sent.sight) if request.parts else None
     return TokenCount(len(sent.prompt.tokens), limit, left_out=sent.left_out, parts=parts)
 
 

@@ -246,7 +246,8 @@ class ScriptedEngine(EngineDouble):
         sent, tools = self._sent(request.request), self.tokens_per_tool * len(request.request.tools)
         tokens = words(sent) + tools if self.counts_words else 7 + tools
         left_out = len(request.messages) - len(sent)
-        return TokenCount(tokens, self.pair.context_limit, True, left_out, PromptParts(tools=tools, chat=tokens - tools))
+        parts = PromptParts(tools=tools, chat=tokens - tools) if request.parts else None
+        return TokenCount(tokens, self.pair.context_limit, True, left_out, parts)
 
     def _sent(self, request: GenerationRequest) -> Sequence[Message]:
         """The messages that the model sees."""
