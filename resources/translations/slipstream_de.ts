@@ -1371,7 +1371,7 @@
         <message>
             <location filename="../../app/storage/chat_export.py" />
             <source>The model reads this summary in place of the messages above:</source>
-            <translation>Das Modell liest diese Zusammenfassung anstelle der Nachrichten darüber:</translation>
+            <translation>Das Modell liest diese Zusammenfassung anstelle der vorangehenden Nachrichten:</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -2157,6 +2157,11 @@
             <location filename="../../app/text/dates.py" />
             <source>MMM d, yyyy</source>
             <translation>d. MMM yyyy</translation>
+        </message>
+        <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMMM yyyy</source>
+            <translation>MMMM yyyy</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/announcer.py" />
@@ -5746,12 +5751,12 @@
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
             <source>The model reads a summary of what is above this line.</source>
-            <translation>Das Modell liest eine Zusammenfassung dessen, was über dieser Linie steht.</translation>
+            <translation>Das Modell liest eine Zusammenfassung dessen, was oberhalb dieser Linie steht.</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
             <source>The model reads nothing above this line.</source>
-            <translation>Das Modell liest nichts über dieser Linie.</translation>
+            <translation>Das Modell liest nichts oberhalb dieser Linie.</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/find_bar.py" />

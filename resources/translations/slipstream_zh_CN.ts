@@ -2159,6 +2159,11 @@
             <translation>yyyy年M月d日</translation>
         </message>
         <message>
+            <location filename="../../app/text/dates.py" />
+            <source>MMMM yyyy</source>
+            <translation>yyyy年M月</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/announcer.py" />
             <source>In “{title}”: {said}</source>
             <translation>在“{title}”中：{said}</translation>

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.text.dates import date_and_time, short_date
 from app.text.language import VARIABLE, use
+from app.views.sidebar.chat_list import day_section
 
 
 @given(st.datetimes(datetime(1990, 1, 2), datetime(2090, 1, 1)))
@@ -34,3 +35,15 @@ def test_dates_follow_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
     assert short_date(moment) == "2001年11月10日"
     use("en")
     assert short_date(moment) == "Nov 10, 2001"
+
+
+@pytest.mark.parametrize(("language", "heading"), [("de", "März 2001"), ("zh_CN", "2001年3月"), ("en", "March 2001")])
+def test_months_follow_the_language(monkeypatch: pytest.MonkeyPatch, language: str, heading: str) -> None:
+    """The chat list showed the months of old chats in English."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    use(language)
+    start = datetime(2001, 3, 1).timestamp()
+    try:
+        assert day_section(datetime(2001, 3, 10, 12).timestamp(), datetime(2026, 11, 30).timestamp()) == (heading, start)
+    finally:
+        use("en")

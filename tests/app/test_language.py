@@ -97,6 +97,9 @@ def test_each_translation_uses_one_word_for_one_thing() -> None:
     verbs = "Beende|Füge|Gib|Kürze|Lade|Lösche|Prüfe|Starte|Versuche|Verwende|Warte|Wähle"
     informal = rf"(?:^|[.!?,;] |\bund )({verbs})\b|\b(du|dein\w*)\b(?!&)"
     assert [found for found in german.values() if re.search(informal, found, re.I)] == []  # Sie
+    assert [
+        found for found in german.values() if re.search(r"über dieser|Nachrichten darüber", found)
+    ] == []  # also "about": oberhalb
     chinese = texts("zh_CN")
     assert [found for found in chinese.values() if re.search(r"(?i)(?<![\w/{])tokens?(?![\w}.])", found)] == []  # 词元, 令牌
     assert [text for text, found in chinese.items() if "复制" in found] == ["Dupl&icate"]  # to copy: 拷贝, as on a Mac

@@ -1,6 +1,5 @@
 """The sidebar's list of pinned chats, folders, and days."""
 
-import calendar
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.reply_runner import ReplyRunner
 from app.storage.store import ChatSummary, Folder
+from app.text.dates import month_and_year
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
@@ -74,7 +74,7 @@ def day_section(at: float, now: float) -> tuple[str, float]:
     for days, title in named:
         if (first := today - timedelta(days)) <= day:
             return title, datetime(first.year, first.month, first.day).timestamp()
-    return f"{calendar.month_name[day.month]} {day.year}", datetime(day.year, day.month, 1).timestamp()
+    return month_and_year(day), datetime(day.year, day.month, 1).timestamp()
 
 
 class ChatList(QTreeView):
