@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.model_list import Candidate
 from app.session.recent_models import RecentModel, RecentModels
@@ -36,6 +36,7 @@ class ModelMenu(QFrame):
         self.all = button(tr("All Models…"), look="popover", clicked=self._show_all)
         self.why_not = small_label(theme, look="secondary", wrap=True)
         self.why_not.setContentsMargins(10, 0, 10, 4)
+        self.all.installEventFilter(self)
         self._anchor = parent
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
@@ -51,8 +52,13 @@ class ModelMenu(QFrame):
         self._anchor = anchor
         self._arrange()
         self.show()
-        in_use = [row.name for row in self.rows if row.name.isEnabled() and self._recent.in_use(row.model)]
-        (in_use or self._stops)[0].setFocus()
+        self._focus_model()
+
+    def _focus_model(self) -> None:
+        """Focus the model in use, or else the first one that can be chosen."""
+        choices = [row for row in self.rows if row.name.isEnabled()]
+        in_use = [row for row in choices if self._recent.in_use(row.model)]
+        [*(row.name for row in (*in_use, *choices)), self.all][0].setFocus()
 
     def _arrange(self) -> None:
         """Make the menu as wide as its names, within limits, and keep it in the window."""
@@ -62,11 +68,6 @@ class ModelMenu(QFrame):
         at = anchor.mapTo(window, QPoint(0, anchor.height() + 2))
         at.setX(max(8, min(at.x(), window.width() - self.width() - 8)))
         self.move(window.mapToGlobal(at))
-
-    @property
-    def _stops(self) -> list[QWidget]:
-        """What the arrow keys stop at."""
-        return [*(row.name for row in self.rows if row.name.isEnabled()), self.all]
 
     @Slot()
     def refresh(self) -> None:
@@ -79,6 +80,8 @@ class ModelMenu(QFrame):
             self.rows = [ModelRow(self._theme, self._recent, one, self) for one in listed]
             for row in self.rows:
                 row.name.clicked.connect(partial(self._use, row))
+                for stop in (row.name, row.pin):
+                    stop.installEventFilter(self)
                 self._list.addWidget(row)
                 row.show()  # otherwise, the layout counts it only after the next event
         why_not = self._recent.why_not
@@ -98,16 +101,34 @@ class ModelMenu(QFrame):
         self.close()
         self.all_requested.emit()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle keys before a button, which would move the focus to its neighbor."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and isinstance(watched, QAbstractButton):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                watched.click()
+                return True
+            return self._move_focus(watched, event.key())
+        return super().eventFilter(watched, event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move between the rows with the arrow keys."""
-        step = (event.key() == Qt.Key.Key_Down) - (event.key() == Qt.Key.Key_Up)
-        stops = self._stops
-        if not step:
-            super().keyPressEvent(event)
-        elif (focused := self.focusWidget()) in stops:
-            stops[(stops.index(focused) + step) % len(stops)].setFocus()
+        """Give the focus back to a model, if a row that had it is gone."""
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._focus_model()
         else:
-            stops[0].setFocus()
+            super().keyPressEvent(event)
+
+    def _move_focus(self, focused: QAbstractButton, key: int) -> bool:
+        """Move the focus with an arrow key. Return whether the key is one.
+
+        Up and Down move between the models, or between their pins. Left and Right move within a row.
+        """
+        by_row = (key == Qt.Key.Key_Down) - (key == Qt.Key.Key_Up)
+        by_column = (key == Qt.Key.Key_Right) - (key == Qt.Key.Key_Left)
+        buttons = [*([row.name, row.pin] if row.name.isEnabled() else [row.pin] for row in self.rows), [self.all]]
+        number = next(number for number, row in enumerate(buttons) if focused in row)
+        row = buttons[(number + by_row) % len(buttons)]
+        row[max(0, min(buttons[number].index(focused) + by_column, len(row) - 1))].setFocus()
+        return bool(by_row or by_column)
 
 
 class ModelRow(QFrame):

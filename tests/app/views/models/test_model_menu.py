@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.model_list import Candidate, Variant
@@ -131,15 +132,39 @@ def test_a_click_switches_to_a_pair_or_a_connection(start: Start, surveyless: No
     menu.rows[1].name.click()
     app.until(lambda: not app.loader.running and app.loader.has_demo)
     menu = open_menu(app)
-    qtbot.keyClick(menu, Qt.Key.Key_Down)
-    assert menu.focusWidget() is menu.rows[1].name
-    qtbot.keyClick(menu, Qt.Key.Key_Down)
-    assert menu.focusWidget() is menu.all
-    qtbot.keyClick(menu, Qt.Key.Key_Up)
     menu.rows[1].pin.click()
     assert shown(menu) == ["A", "Demo pair"] and menu.rows[0].pin.is_active, "the pinned one is first"
     menu.all.click()
     assert app.window.dialogs.find(PickerDialog) is not None
+
+
+def test_arrow_keys_move_between_models_and_return_chooses(start: Start, surveyless: None, qtbot: QtBot) -> None:
+    """Down went to the pin of the same row, and Return did nothing."""
+    app = start()
+    load(app, "A")
+    menu = open_menu(app)
+    first, second = menu.rows
+
+    def press(key: Qt.Key) -> QWidget:
+        qtbot.keyClick(menu.focusWidget(), key)
+        return menu.focusWidget()
+
+    assert menu.focusWidget() is first.name
+    assert press(Qt.Key.Key_Down) is second.name
+    assert press(Qt.Key.Key_Down) is menu.all
+    assert press(Qt.Key.Key_Down) is first.name
+    assert press(Qt.Key.Key_Up) is menu.all
+    assert press(Qt.Key.Key_Up) is second.name
+    assert press(Qt.Key.Key_Right) is second.pin
+    assert press(Qt.Key.Key_Left) is second.name
+    assert press(Qt.Key.Key_Right) is second.pin
+    assert press(Qt.Key.Key_Up) is first.pin
+    press(Qt.Key.Key_Return)
+    assert menu.isVisible() and first.pin.is_active
+    assert press(Qt.Key.Key_Left) is first.name and press(Qt.Key.Key_Down) is second.name
+    app.engine.pair = replace(app.engine.pair, name="Demo pair")
+    qtbot.keyClick(second.name, Qt.Key.Key_Return)
+    app.until(lambda: not app.loader.running and app.loader.has_demo)
 
 
 def test_a_model_that_cannot_be_switched_to_now_says_why(begin: Begin) -> None:
