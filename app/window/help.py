@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QShortcut, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QShortcut, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QListWidgetItem, QTextBrowser, QTextEdit, QWidget
 
 from app.rendering.markdown import is_safe_link
@@ -41,6 +41,8 @@ class HelpDialog(QDialog):
         super().__init__(parent)
         self._theme, self._shortcuts = theme, shortcuts
         self.page = ""
+        self._matches: list[QTextBlock] = []  # with the search words, in the page's order
+        self._match = 0  # the shown one
         self.setWindowTitle(tr("Slipstream Help"))
         self.resize(theme.scaled(WIDTH), theme.scaled(HEIGHT))
         self.list = PageList(theme, tr("Pages"))
@@ -57,15 +59,18 @@ class HelpDialog(QDialog):
         self.search = SearchField(theme, tr("Search"), tr("Search help"))
         self.search.textChanged.connect(self._search)
         self.search.down_pressed.connect(self.list.setFocus)
+        self.search.returnPressed.connect(self._go_on)
         self.none = small_label(theme, tr("No matches"), "secondary", wrap=True)
         self.none.hide()
         self.list.side.layout().insertWidget(0, self.search)  # type: ignore[union-attr]
         self.list.side.layout().insertWidget(1, self.none)  # type: ignore[union-attr]
         row(self.list.side, line("upright"), (self.text, 1), spacing=0, parent=self)
         QShortcut(QKeySequence.StandardKey.Find, self, self._find)
+        QShortcut(QKeySequence.StandardKey.FindNext, self, self._go_on)
+        QShortcut(QKeySequence.StandardKey.FindPrevious, self, self._go_back)
         theme.changed.connect(self._draw)
         self.list.fit()
-        self.list.setFocus()
+        self.search.setFocus()
 
     def show_page(self, page: str, heading: str = "") -> None:
         """Show a page of docs/ or the shortcuts, scrolled to a heading if given."""
@@ -97,22 +102,26 @@ class HelpDialog(QDialog):
 
     @Slot(str)
     def _search(self, text: str) -> None:
-        """List only the pages that contain all words, and show the first of them."""
+        """List only the pages that contain all words.
+
+        The page stays if it has them in a heading, or no page does. Otherwise, the first such page is shown.
+        """
         words = text.casefold().split()
         found = [self._contains(page, words) for page in LISTED]
         for place, hit in enumerate(found):
             self.list.item(place).setHidden(not hit)
         self.none.setVisible(not any(found))
-        if words and any(found) and not (self.list.currentRow() >= 0 and found[self.list.currentRow()]):
-            self.list.setCurrentRow(found.index(True))
+        in_heading = [any(_has_all(line, words) for line in _headings(page)) for page in LISTED]
+        best = in_heading if any(in_heading) else found
+        if words and any(best) and not (self.list.currentRow() >= 0 and best[self.list.currentRow()]):
+            self.list.setCurrentRow(best.index(True))
         self._mark()
 
     def _contains(self, page: str, words: list[str]) -> bool:
-        text = str(self._shortcuts) if page == SHORTCUTS else _read(page)
-        return all(word in text.casefold() for word in words)
+        return _has_all(str(self._shortcuts) if page == SHORTCUTS else _read(page), words)
 
     def _mark(self) -> None:
-        """Mark the search words on the page, and scroll to the first one."""
+        """Mark the search words on the page, and scroll to the best match."""
         marks: list[QTextEdit.ExtraSelection] = []
         form = QTextCharFormat()
         form.setBackground(QColor(self._theme.colors.hit))
@@ -126,11 +135,41 @@ class HelpDialog(QDialog):
                 marks.append(mark)
                 found = self.text.document().find(word, found)
         self.text.setExtraSelections(marks)
-        if marks:
-            first = min((mark.cursor for mark in marks), key=QTextCursor.selectionStart)
-            first.clearSelection()
-            self.text.setTextCursor(first)
-            self.text.ensureCursorVisible()
+        words = self.search.text().casefold().split()
+        self._matches = _best_blocks(self.text.document(), words) if words else []
+        if self._matches:
+            ranks = [_rank(block, words) for block in self._matches]
+            self._show_match(ranks.index(min(ranks)))
+
+    def _show_match(self, number: int) -> None:
+        """Scroll to a match, so that the text after it can be read."""
+        self._match = number
+        self.text.setTextCursor(QTextCursor(self._matches[number]))
+        bar = self.text.verticalScrollBar()
+        bar.setValue(bar.value() + self.text.cursorRect().top() - PAGE_MARGIN)
+
+    @Slot()
+    def _go_on(self) -> None:
+        """Show the next match, if necessary on the next listed page."""
+        if self._match + 1 < len(self._matches):
+            self._show_match(self._match + 1)
+        elif self._turn_page(1):
+            self._show_match(0)
+
+    @Slot()
+    def _go_back(self) -> None:
+        if self._matches and self._match > 0:
+            self._show_match(self._match - 1)
+        elif self._turn_page(-1):
+            self._show_match(len(self._matches) - 1)
+
+    def _turn_page(self, step: int) -> bool:
+        """Show the next or previous listed page. Return whether it has matches."""
+        listed = [row for row in range(self.list.count()) if not self.list.item(row).isHidden()]
+        others = (row for row in listed[::step] if (row - self.list.currentRow()) * step > 0)
+        if listed:
+            self.list.setCurrentRow(next(others, listed[::step][0]))
+        return bool(self._matches)
 
     @Slot(QListWidgetItem, QListWidgetItem)
     def _choose(self, item: QListWidgetItem | None, before: QListWidgetItem | None) -> None:
@@ -187,6 +226,34 @@ def menu_shortcuts(commands: Commands) -> Shortcuts:
         (tr("Fit into the window, or actual size"), "0, 1"),
     ]
     return found
+
+
+def _has_all(text: str, words: list[str]) -> bool:
+    return all(word in text.casefold() for word in words)
+
+
+def _headings(page: str) -> list[str]:
+    return [] if page == SHORTCUTS else [line for line in _read(page).splitlines() if line.startswith("#")]
+
+
+def _best_blocks(document: QTextDocument, words: list[str]) -> list[QTextBlock]:
+    """Return the paragraphs with the most of the words."""
+    found: dict[int, list[QTextBlock]] = {}
+    block = document.begin()
+    while block.isValid():
+        found.setdefault(sum(word in _text_of(block) for word in words), []).append(block)
+        block = block.next()
+    most = max(found)
+    return found[most] if most else []
+
+
+def _rank(block: QTextBlock, words: list[str]) -> tuple[bool, bool]:
+    """Return a key that sorts headings first, and then what has the whole phrase."""
+    return not block.blockFormat().headingLevel(), " ".join(words) not in _text_of(block)
+
+
+def _text_of(block: QTextBlock) -> str:
+    return block.text().replace("\u200b", "").casefold()
 
 
 def _native(*keys: str) -> str:

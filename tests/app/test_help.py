@@ -75,6 +75,37 @@ def test_help_is_searched(begin: Begin) -> None:
     assert listed() == everything and not dialog.none.isVisible() and not dialog.text.extraSelections()
 
 
+def test_a_search_of_help_begins_at_the_best_heading_and_goes_on(start: Start, qtbot: QtBot) -> None:
+    app = start(loaded=False)
+    app.run("guide")
+    dialog = app.dialog(HelpDialog)
+    app.until(dialog.isActiveWindow)
+    assert dialog.focusWidget() is dialog.search
+    qtbot.keyClicks(dialog.search, "context full")
+    at = lambda: dialog.text.textCursor().block().text()  # noqa: E731
+    assert at() == "What happens when the context is full?"
+    assert 0 <= dialog.text.cursorRect().top() < dialog.text.viewport().height() // 4, "with what follows the heading"
+    seen = [(dialog.page, dialog.text.textCursor().position())]
+    while len(seen) < 3 or seen[-1] not in seen[:-1]:
+        qtbot.keyClick(dialog.search, Qt.Key.Key_Return if len(seen) % 2 else Qt.Key.Key_F3)
+        seen.append((dialog.page, dialog.text.textCursor().position()))
+    assert seen[-1] == seen[0], "all matches are passed before the first one comes again"
+    assert len({page for page, _ in seen}) == sum(not dialog.list.item(row).isHidden() for row in range(dialog.list.count())) > 1
+    qtbot.keyClick(dialog.search, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
+    assert (dialog.page, dialog.text.textCursor().position()) == seen[-2]
+    dialog.search.setText("zzzz")
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert dialog.isVisible()
+
+
+def test_a_search_of_help_shows_a_page_with_the_words_in_a_heading(start: Start) -> None:
+    app = start(loaded=False)
+    app.window.dialogs.show_help("privacy")
+    dialog = app.dialog(HelpDialog)
+    dialog.search.setText("context full")
+    assert (dialog.page, dialog.text.textCursor().block().text()) == ("guide", "What happens when the context is full?")
+
+
 def test_the_shortcuts_are_those_of_the_menus_and_wrap_between_keys(start: Start, qtbot: QtBot) -> None:
     app = start(loaded=False)
     about = app.window.menus["about"]
