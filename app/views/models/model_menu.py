@@ -124,10 +124,11 @@ class ModelMenu(QFrame):
         """
         by_row = (key == Qt.Key.Key_Down) - (key == Qt.Key.Key_Up)
         by_column = (key == Qt.Key.Key_Right) - (key == Qt.Key.Key_Left)
-        buttons = [*([row.name, row.pin] if row.name.isEnabled() else [row.pin] for row in self.rows), [self.all]]
+        buttons: list[list[QAbstractButton]] = [[row.name, row.pin] if row.name.isEnabled() else [row.pin] for row in self.rows]
+        buttons.append([self.all])
         number = next(number for number, row in enumerate(buttons) if focused in row)
-        row = buttons[(number + by_row) % len(buttons)]
-        row[max(0, min(buttons[number].index(focused) + by_column, len(row) - 1))].setFocus()
+        target = buttons[(number + by_row) % len(buttons)]
+        target[max(0, min(buttons[number].index(focused) + by_column, len(target) - 1))].setFocus()
         return bool(by_row or by_column)
 
 
