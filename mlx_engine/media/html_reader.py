@@ -1,19 +1,24 @@
 """The text of HTML files, in the child process. Headings become Markdown's."""
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 from mlx_engine.media.unreadable import Unreadable
 
 _HEAD = 1024  # bytes in which a file declares its encoding
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-_SILENT = frozenset(("script", "style", "template", "noscript", "svg", "math", "object", "iframe"))
+_CODE = ("script", "style")
+_SILENT = frozenset((*_CODE, "template", "noscript", "svg", "math", "object", "iframe"))
+_DRAWN = ("svg", "math")
 _BLOCKS = frozenset(
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html li main nav "
     "ol p pre section summary table tbody tfoot thead title tr ul".split()
 )
+_SILENT_END = re.compile(f"</({'|'.join(sorted(_SILENT))})", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_AFTER_DRAWN = frozenset((*_HEADINGS, *"blockquote body div dl hr li ol p pre table ul".split()))  # which end it, as in browsers
 
 
 def text(data: memoryview, most: int) -> str:
@@ -23,8 +28,9 @@ def text(data: memoryview, most: int) -> str:
         data: the file.
         most: number of characters that the text may have.
     """
-    reader = _Reader(most)
-    reader.feed(_decoded(bytes(data)))
+    content = _decoded(bytes(data))
+    reader = _Reader(most, Counter(tag.lower() for tag in _SILENT_END.findall(content)))
+    reader.feed(content)
     reader.close()
     return reader.text()
 
@@ -40,9 +46,21 @@ def _decoded(data: bytes) -> str:
     return data.decode("cp1252", errors="replace")
 
 
+def _prefix(tag: str) -> str:
+    """Return what begins the line of an element in Markdown."""
+    return {"li": "- ", "title": "# "}.get(tag, "#" * int(tag[1]) + " " if tag in _HEADINGS else "")
+
+
 class _Reader(HTMLParser):
-    def __init__(self, most: int) -> None:
+    """A parser that keeps the text.
+
+    Args:
+        ends: how many ends the file has for each silent element. Without an end, an element hides nothing.
+    """
+
+    def __init__(self, most: int, ends: Counter[str]) -> None:
         super().__init__(convert_charrefs=True)
+        self._ends = ends
         self._room, self._most = most, most
         self._lines: list[str] = []
         self._line: list[str] = []
@@ -56,10 +74,13 @@ class _Reader(HTMLParser):
         return "\n\n".join(self._lines)
 
     def handle_starttag(self, tag: str, attributes: object) -> None:
+        if self._silent in _DRAWN and tag in _AFTER_DRAWN:
+            self._silent = ""
         if self._silent:
             self._depth += tag == self._silent
         elif tag in _SILENT:
-            self._silent, self._depth = tag, 1
+            if tag in _CODE or self._ends[tag] > 0:
+                self._silent, self._depth = tag, 1
         elif tag == "br":
             self._add("\n")
         elif tag in ("td", "th"):
@@ -67,19 +88,23 @@ class _Reader(HTMLParser):
         elif tag in _BLOCKS or tag in _HEADINGS:
             self._end_line()
             self._verbatim += tag == "pre"
-            self._prefix = {"li": "- ", "title": "# "}.get(tag, "#" * int(tag[1]) + " " if tag in _HEADINGS else "")
+            self._prefix = _prefix(tag) or self._prefix  # of a heading around this block
 
     def handle_startendtag(self, tag: str, attributes: object) -> None:
         if tag not in _SILENT:  # “<svg/>” has no end
             self.handle_starttag(tag, attributes)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in _SILENT:
+            self._ends[tag] -= 1
         if self._silent:
             self._depth -= tag == self._silent
-            if not self._depth:
+            if not self._depth or (self._silent == tag and self._ends[tag] <= 0):
                 self._silent = ""
         elif tag in _BLOCKS or tag in _HEADINGS:
             self._end_line()
+            if _prefix(tag):
+                self._prefix = ""
             self._verbatim -= tag == "pre" and self._verbatim > 0
 
     def handle_data(self, data: str) -> None:

@@ -16,7 +16,10 @@ _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _STYLES = "word/styles.xml"
 _SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "  # of files that are saved as “Strict”
-_COPY = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"  # repeats what is next to it
+_COPIES = (  # elements that repeat what is elsewhere
+    "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback",
+    *(space + "moveFrom" for space in (_SPACE, _STRICT)),
+)
 _HEADING = re.compile(r"heading ([1-6])|(title)")
 _BREAKS = {"tab": "\t", "cr": "\n", "noBreakHyphen": "-", "lastRenderedPageBreak": "\f"}
 
@@ -102,6 +105,7 @@ class _Body:
         self._heading: list[int] = []  # levels of the open paragraphs, or 0
         self._copies = 0  # open elements that repeat others
         self._in_text = False
+        self._follows_break = False  # whether nothing but spaces is after a page break
 
     def read(self, content: bytes) -> str:
         parser = expat.ParserCreate(namespace_separator=" ")
@@ -112,7 +116,7 @@ class _Body:
         return "\n\n".join(self._found)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == _COPY:
+        if name in _COPIES:
             self._copies += 1
         match _local(name):
             case "p":
@@ -124,11 +128,13 @@ class _Body:
                 self._in_text = True
             case "br":
                 self._add("\f" if _attribute(attributes, "type") == "page" else "\n")
+            case "lastRenderedPageBreak" if self._follows_break:
+                pass  # where Word has drawn a break that the file also has
             case known if known in _BREAKS:
                 self._add(_BREAKS[known])
 
     def _end(self, name: str) -> None:
-        if name == _COPY:
+        if name in _COPIES:
             self._copies -= 1
         match _local(name):
             case "t":
@@ -152,3 +158,5 @@ class _Body:
             raise Unreadable("document_too_much_text", limit=self._most)
         if self._paragraphs and not self._copies:
             self._paragraphs[-1].append(text)
+            if text == "\f" or text.strip():
+                self._follows_break = text == "\f"
