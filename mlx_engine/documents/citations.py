@@ -13,10 +13,11 @@ INTRODUCTION = (
     "If you use it, cite its document and page, such as [notes.pdf, page 3]."
 )
 _MARKERS = re.compile(  # of chat templates: the beginnings of special tokens, turns, thinking, and calls
-    r"<(?=[|｜]|/?\w*[_:]|(?i:/?(?:tool|function|parameter|invoke|think|thought|channel|message|bos|eos|s>|pad|unk|mask|image|audio|"
-    r"video|begin|end|start|header|sep|system|user|assistant|model)))|\[(?=/?[A-Z_]{3,40}\])|<<(?=/?SYS)|◁(?=/?\w)"
+    r"<(?=[|｜]|/?\w+[|｜]|/?\w*[_:]|(?i:/?(?:tool|function|parameter|invoke|think|thought|channel|message|bos|eos|s>|pad|unk|unused|"
+    r"mask|image|audio|video|begin|end|start|header|sep|sop>|eop>|system|user|assistant|model|role>)))|<<(?=/?SYS)|◁(?=/?\w)|"
+    r"\[(?=/?[A-Z_]{3,40}\]|[gs]MASK\]|[|｜]|e~\[)|\](?=~!?b|![a-z]~\[|<\])"  # GLM, EXAONE, MiniMax
 )
-_CITATION = re.compile(r"^\[\d+\] page (\d+) of (.+)$", re.MULTILINE)
+_CITATION = re.compile(r"^\[\d+\] page (\d{1,9}) of (.+)$", re.MULTILINE)
 
 
 def quoted_passages(passages: Iterable[FoundPassage]) -> str:
