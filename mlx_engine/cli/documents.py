@@ -46,6 +46,8 @@ class AutomaticPassages:
             progress("")
         try:
             found = self._documents.find(text, _MOST_PASSAGES)
+            for problem in self._documents.new_problems():
+                note(problem)
         except ValueError as error:
             note(f"{error}.")
             return text

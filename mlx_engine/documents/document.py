@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlx_engine.documents.passages import Heading, headings_of, pages_of, placed
+from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, Heading, headings_of, pages_of, placed
 from mlx_engine.media.document_texts import MOST_CHARACTERS, MOST_FILE_BYTES, FileKind, file_text
 from mlx_engine.media.unreadable import error_of
 
@@ -44,7 +44,7 @@ def check_size(name: str, size: int) -> None:
 def read_document(data: bytes, name: str, cancel: threading.Event | None = None) -> list[DocumentPage] | None:
     """Return the pages of a file, or None if it isn't a document.
 
-    The pages of a file without pages are parts of its text.
+    The pages of a file without pages are parts of its text. So are those of a page that is too long, except in PDFs.
 
     Args:
         data: the file's content.
@@ -58,8 +58,8 @@ def read_document(data: bytes, name: str, cancel: threading.Event | None = None)
     if (kind := _KINDS.get(suffix)) is not None:
         found = file_text(data, kind, name, cancel)
         if kind == "pdf":
-            headings = placed(found.outline, found.pages)
-            return [DocumentPage(text, above) for text, above in zip(found.pages, headings, strict=True)]
+            outline = placed(found.outline, found.pages)
+            return [DocumentPage(*page) for page in zip(found.pages, outline, strict=True)]
         texts = list(found.pages)
     elif (text := _decoded(data)) is None:
         return None
@@ -68,9 +68,14 @@ def read_document(data: bytes, name: str, cancel: threading.Event | None = None)
     if sum(map(len, texts)) > MOST_CHARACTERS:
         raise error_of("document_too_much_text", name, {"limit": MOST_CHARACTERS})
     is_code = kind is None and suffix not in _PROSE
-    if len(texts) > 1:  # form feeds
-        return [DocumentPage(text, headings_of(text, is_code)) for text in texts]
-    return [DocumentPage(*page) for page in pages_of(texts[0], headings_of(texts[0], is_code))]
+    pages: list[DocumentPage] = []
+    for text in texts:  # between form feeds
+        headings = headings_of(text, is_code)
+        if len(texts) == 1 or len(text) > LONGEST_GIVEN_PAGE:
+            pages += [DocumentPage(*page) for page in pages_of(text, headings)]
+        else:
+            pages.append(DocumentPage(text, headings))
+    return pages
 
 
 def _suffix(name: str) -> str:

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from mlx_engine.documents.terms import segmented
 
 log = logging.getLogger(__name__)
 
+MOST_FILES = 20_000
 _HEAD = 8192  # bytes
 _TRY_AGAIN = ("media_stopped", "media_process")  # errors that aren't the file's
 Result = TypeVar("Result")
@@ -33,10 +35,15 @@ class DocumentIndex:
     Args:
         file: the index.
         folders: absolute paths of the folders.
+        is_temporary: whether the file is deleted soon. Then deleted words may stay in it until then.
+
+    Attributes:
+        exceeds_limit: whether the folders have more files than are indexed.
     """
 
-    def __init__(self, file: Path, folders: Sequence[str]) -> None:
-        self._file, self._folders = file, tuple(folders)
+    def __init__(self, file: Path, folders: Sequence[str], is_temporary: bool = False) -> None:
+        self._file, self._folders, self._is_temporary = file, tuple(folders), is_temporary
+        self.exceeds_limit = False
         self._updating = threading.Lock()
         self._checked = False
 
@@ -98,7 +105,9 @@ class DocumentIndex:
             known = {
                 name: facts for name, *facts in index.execute("SELECT name, id, modified_ns, size, digest FROM document").fetchall()
             }
-            files = list(files_in(self._folders))
+            files = list(islice(files_in(self._folders), MOST_FILES + 1))
+            self.exceeds_limit = len(files) > MOST_FILES
+            del files[MOST_FILES:]
             gone = [known[name][0] for name in known.keys() - {source.name for source in files}]
             with transaction(index):
                 _forget(index, gone)
@@ -111,7 +120,7 @@ class DocumentIndex:
                 if stamp != [source.modified_ns, source.size]:
                     has_deleted |= self._index_file(index, source, number, digest, cancel)
             progress(len(files), len(files))
-            if has_deleted:
+            if has_deleted and not self._is_temporary:
                 purge(index)
 
     def _index_file(
@@ -154,20 +163,20 @@ class DocumentIndex:
 
 def _add(index: sqlite3.Connection, document: int | None, name: str, pages: Sequence[DocumentPage]) -> None:
     ids = [
-        index.execute("INSERT INTO page (document, number, text) VALUES (?, ?, ?)", (document, number, page.text)).lastrowid
-        for number, page in enumerate(pages, 1)
+        index.execute("INSERT INTO page (document, number) VALUES (?, ?)", (document, number)).lastrowid
+        for number in range(1, len(pages) + 1)
     ]
     for passage in passages_of([(page.text, page.headings) for page in pages]):
-        place = (ids[passage.page], passage.start, passage.end, passage.heading)
-        added = index.execute("INSERT INTO passage (page, first, last, heading) VALUES (?, ?, ?, ?)", place).lastrowid
         body = pages[passage.page].text[passage.start : passage.end]
+        row = (ids[passage.page], passage.start, passage.end, passage.heading, body)
+        added = index.execute("INSERT INTO passage (page, first, last, heading, text) VALUES (?, ?, ?, ?, ?)", row).lastrowid
         _change_words(index, "", added, name, passage.heading, body)
 
 
 def _forget(index: sqlite3.Connection, documents: Iterable[int]) -> None:
     for document in documents:
         rows = index.execute(
-            "SELECT passage.id, name, heading, substr(text, first + 1, last - first) FROM passage "
+            "SELECT passage.id, name, heading, text FROM passage "
             "JOIN page ON page.id = passage.page JOIN document ON document.id = page.document WHERE document.id = ?",
             (document,),
         ).fetchall()

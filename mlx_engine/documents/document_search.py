@@ -96,9 +96,11 @@ def page_text(index: sqlite3.Connection, document: str, page: int) -> str | None
         sqlite3.Error: the index is damaged.
     """
     row = index.execute(
-        "SELECT text FROM page JOIN document ON document.id = page.document WHERE name = ? AND number = ?", (document, page)
+        "SELECT page.id FROM page JOIN document ON document.id = page.document WHERE name = ? AND number = ?", (document, page)
     ).fetchone()
-    return None if row is None else str(row[0])
+    if row is None:
+        return None
+    return "".join(text for (text,) in index.execute("SELECT text FROM passage WHERE page = ? ORDER BY first", row))
 
 
 def _count(index: sqlite3.Connection, match: str) -> int:
@@ -122,7 +124,7 @@ def _inner(index: sqlite3.Connection, term: str) -> list[int]:
 
 def _passage(index: sqlite3.Connection, passage: int) -> FoundPassage:
     row = index.execute(
-        "SELECT name, number, first, last, heading, substr(text, first + 1, last - first) FROM passage "
+        "SELECT name, number, first, last, heading, text FROM passage "
         "JOIN page ON page.id = passage.page JOIN document ON document.id = page.document WHERE passage.id = ?",
         (passage,),
     ).fetchone()

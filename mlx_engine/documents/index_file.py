@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_VERSION = 1
+_VERSION = 2
 _TIMEOUT_S = 30.0
 # Errors of a disk or of another program, not of the file
 _ELSEWHERE = (
@@ -23,10 +23,11 @@ CREATE TABLE document (
     problem TEXT NOT NULL
 );
 CREATE TABLE page (
-    id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE (document, number)
+    id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL, UNIQUE (document, number)
 );
 CREATE TABLE passage (
-    id INTEGER PRIMARY KEY, page INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL
+    id INTEGER PRIMARY KEY, page INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL,
+    text TEXT NOT NULL
 );
 CREATE INDEX passage_by_page ON passage(page);
 CREATE VIRTUAL TABLE words USING fts5(name, heading, body, content='', tokenize='porter unicode61 remove_diacritics 2');
@@ -48,20 +49,30 @@ def open_index(file: Path, check: bool) -> sqlite3.Connection:
         file.chmod(0o600)
         for setting in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):  # it can be made again
             index.execute(f"PRAGMA {setting}").fetchall()
-        with transaction(index):
-            (version,) = index.execute("PRAGMA user_version").fetchone()
-            if version == 0 and not index.execute("SELECT 1 FROM sqlite_master").fetchone():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    index.execute(statement)
-                index.execute(f"PRAGMA user_version = {_VERSION}")
-            elif version != _VERSION:
-                raise sqlite3.DatabaseError("another version")
+        if _version(index) != _VERSION:
+            with transaction(index):
+                _create(index)
         if check and index.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
             raise sqlite3.DatabaseError("damaged")
     except BaseException:
         index.close()
         raise
     return index
+
+
+def _version(index: sqlite3.Connection) -> int:
+    return int(index.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _create(index: sqlite3.Connection) -> None:
+    """Create the tables, unless another program has created them."""
+    version = _version(index)
+    if version == 0 and not index.execute("SELECT 1 FROM sqlite_master").fetchone():
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            index.execute(statement)
+        index.execute(f"PRAGMA user_version = {_VERSION}")
+    elif version != _VERSION:
+        raise sqlite3.DatabaseError("another version")
 
 
 def is_damage(error: sqlite3.Error) -> bool:

@@ -7,17 +7,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 LONGEST_PASSAGE = 1_000  # characters
 LONGEST_PAGE = 3_000  # characters of a page of a text that isn't divided into pages
+LONGEST_GIVEN_PAGE = 20_000  # characters of a page between form feeds. Longer ones are divided
 _SHORTEST = 200  # characters before a heading that begins a passage
 _LONGEST_HEADING = 120
 _LONGEST_PATH = 200
+_TITLE_WORDS = 20  # of an outline's entry, by which it is found in its page
 _SEPARATOR = " › "
 _ENDS = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"[.!?…][\"'”’)]*\s+|[。！？]", r"\s+")))  # best ones first
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_MARKDOWN = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*")
+# Each regex takes time in proportion to the text, whatever it contains: documents come from outside
+_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,})")
+_MARKDOWN = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE = re.compile(r"([-=~^*#+])\1{2,}")
 _CHAPTER = re.compile(
     r"\s*((?:chapter|part|book|volume|appendix|kapitel|teil|buch|anhang|chapitre|capítulo)\s+(?:[ivxlc]+|\d+|[a-z])\b.{0,80}"
@@ -80,7 +84,7 @@ def headings_of(text: str, is_code: bool = False) -> list[Heading]:
                 fence = ""
         elif not fence:
             if heading := _MARKDOWN.fullmatch(words):
-                found.append(Heading(at, len(heading[1]), _title(heading[2])))
+                found.append(Heading(at, len(heading[1]), _title(_without_closing(heading[2]))))
             elif before.strip() and not above_before.strip() and _UNDERLINE.fullmatch(words) and len(before) <= 2 * len(words):
                 found.append(Heading(before_at, 1 if words[0] in "=*#" else 2, _title(before)))
             elif not before.strip() and (chapter := _CHAPTER.fullmatch(words)):
@@ -88,6 +92,12 @@ def headings_of(text: str, is_code: bool = False) -> list[Heading]:
         above_before, before, before_at = before, words, at
         at += len(line)
     return found
+
+
+def _without_closing(title: str) -> str:
+    """Return a title without the number signs at its end, as in “# Title ##”."""
+    rest = title.rstrip("#")
+    return rest if rest[-1:].isspace() else title
 
 
 def placed(outline: Sequence[tuple[int, str, int]], pages: Sequence[str]) -> list[list[Heading]]:
@@ -98,12 +108,28 @@ def placed(outline: Sequence[tuple[int, str, int]], pages: Sequence[str]) -> lis
         pages: the text of each page.
     """
     found: list[list[Heading]] = [[] for _ in pages]
+    places: dict[int, _WordPlaces] = {}
     for level, title, page in outline:
-        words = title.split()
-        if words and len(found[page]) < LONGEST_PAGE:
-            spot = re.search(r"\s+".join(map(re.escape, words[:20])), pages[page], re.IGNORECASE)
-            found[page].append(Heading(spot.start() if spot else 0, level + 1, _title(title)))
+        if words := title.split():
+            if page not in places:
+                places[page] = _WordPlaces(pages[page][:LONGEST_GIVEN_PAGE])
+            found[page].append(Heading(places[page].of(words[:_TITLE_WORDS]), level + 1, _title(title)))
     return [sorted(page, key=lambda heading: heading.at) for page in found]
+
+
+class _WordPlaces:
+    """The places of words in a text, whatever their case and the spaces between them."""
+
+    def __init__(self, text: str) -> None:
+        words = [(word.start(), word[0].casefold()) for word in re.finditer(r"\S+", text)]
+        self._places = [at for at, _ in words]
+        self._joined = " ".join(word for _, word in words)
+        self._starts = [0, *accumulate(len(word) + 1 for _, word in words)]  # in the joined text
+
+    def of(self, words: Sequence[str]) -> int:
+        """Return where the first of consecutive words begins, or 0."""
+        at = self._joined.find(" ".join(words).casefold())
+        return self._places[bisect_right(self._starts, at) - 1] if at >= 0 else 0
 
 
 def pages_of(text: str, headings: Sequence[Heading]) -> list[tuple[str, list[Heading]]]:
@@ -129,7 +155,7 @@ def passages_of(pages: Sequence[tuple[str, Sequence[Heading]]]) -> Iterator[Pass
                 sections.append(start)
         for section, section_end in zip(sections, [*sections[1:], len(text)], strict=True):
             for start, end in _pieces(text, section, section_end, LONGEST_PASSAGE, ()):
-                while following is not None and text[start : following.at].strip() == "" and following.at < end:
+                while following is not None and following.at < end and not text[start : following.at].strip():
                     path = _below(path, following)
                     following = next(above, None)
                 yield Passage(number, start, end, _shown_path(path))

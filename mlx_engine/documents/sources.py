@@ -11,7 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
 
-MOST_FILES = 20_000
+# Of files that can't be documents, such as those of a photo library
+_NO_DOCUMENTS = frozenset(
+    "png jpg jpeg gif bmp tif tiff webp heic heif avif ico icns psd cr2 nef arw dng mp3 m4a aac wav flac ogg opus aif aiff mp4 m4v "
+    "mov avi mkv webm mpg mpeg wmv zip gz bz2 xz zst 7z rar tar dmg iso pkg jar whl exe dll so dylib o class pyc wasm ttf otf woff "
+    "woff2 safetensors gguf npy npz pt pth onnx sqlite parquet xls xlsx ppt pptx epub".split()
+)
 _DEEPEST = 30  # folders inside each other
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -33,8 +38,7 @@ class SourceFile:
 
 
 def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
-    """Yield the files of folders, in order of their names, up to a limit."""
-    left = MOST_FILES
+    """Yield the files of folders that may be documents by their names, in order of the names."""
     taken = set[str]()
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         base = os.path.basename(folder) or "disk"
@@ -44,15 +48,16 @@ def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
             below = os.path.relpath(place, folder)
             parts = [] if below == os.curdir else below.split(os.sep)
             folders_here[:] = sorted(name for name in folders_here if name[0] != "." and len(parts) < _DEEPEST)
-            for name in sorted(name for name in names if name[0] != "."):
+            for name in sorted(name for name in names if name[0] != "." and _suffix(name) not in _NO_DOCUMENTS):
                 path = os.path.join(place, name)
                 with suppress(OSError):
                     found = os.lstat(path)
                     if stat.S_ISREG(found.st_mode):
-                        left -= 1
-                        if left < 0:
-                            return
                         yield SourceFile(shown_name("/".join((root, *parts, name))), path, found.st_mtime_ns, found.st_size)
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1][1:].lower()
 
 
 def content_of(source: SourceFile, folders: Sequence[str], most: int) -> bytes:

@@ -3,17 +3,19 @@
 Errors are ValueErrors with a short message.
 """
 
+import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TypeVar
 
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.documents.citations import quoted_page, quoted_passages, without_markers
-from mlx_engine.documents.document_index import DocumentIndex
+from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
 from mlx_engine.documents.document_search import FoundPassage, documents_in, find_passages, page_text
 from mlx_engine.documents.sources import shown_name
 
@@ -22,6 +24,7 @@ _LONGEST_QUERY = 1000  # characters
 _WAIT_S = 40.0  # for the index, within the time limit of a call
 _END_S = 1.0
 _MOST_PROBLEMS = 5
+_PREFIX = "slipstream-documents-"  # of temporary folders, followed by the ID of their process
 Found = TypeVar("Found")
 
 
@@ -37,11 +40,13 @@ class Documents:
     """
 
     def __init__(self, folders: Sequence[str], file: Path | None = None) -> None:
-        self._temporary = TemporaryDirectory(prefix="slipstream-", ignore_cleanup_errors=True) if file is None else None
-        self._index = DocumentIndex(file or Path(self._temporary.name if self._temporary else "", "documents.sqlite"), folders)
+        self._temporary = _temporary_folder() if file is None else None
+        place = file or Path(self._temporary.name if self._temporary else "", "documents.sqlite")
+        self._index = DocumentIndex(place, folders, is_temporary=file is None)
         self._update: threading.Thread | None = None
         self.progress = (0, 0)
         self._problem = ""
+        self._reported: set[str] = set()  # problems of documents
         self._cancel = threading.Event()
 
     @property
@@ -63,7 +68,7 @@ class Documents:
             self._temporary.cleanup()
 
     def search_documents(self, query: str) -> str:
-        """Return the passages that fit a query best, and documents that can't be read."""
+        """Return the passages that fit a query best, and problems of documents."""
         if not query.strip():
             raise ValueError("The query is empty")
         found = self.find(query, _MOST_FOUND)
@@ -71,8 +76,22 @@ class Documents:
         if self.is_updating:
             done, total = self.progress
             notes.append(f"[The documents are still being indexed: {done:,} of {total:,} files. Search again for the rest.]")
-        problems = [f"[{without_markers(document.problem)}]" for document in self._read(documents_in) if document.problem]
-        return "\n\n".join((*notes, *problems[:_MOST_PROBLEMS]))
+        problems = self.new_problems()
+        if self._reported and not problems:
+            problems = [f"Problems of documents, as reported before: {len(self._reported):,}."]
+        return "\n\n".join((*notes, *(f"[{without_markers(problem)}]" for problem in problems)))
+
+    def new_problems(self) -> list[str]:
+        """Return why documents can't be searched, without what was returned before."""
+        problems = [document.problem for document in self._read(documents_in) if document.problem]
+        if self._index.exceeds_limit:
+            problems.insert(
+                0, f"The folders have more than {MOST_FILES:,} files. The others aren't searched. Choose smaller folders."
+            )
+        new = [problem for problem in problems if problem not in self._reported]
+        self._reported = set(problems)
+        more = [f"Further documents that can't be read: {len(new) - _MOST_PROBLEMS:,}."] if len(new) > _MOST_PROBLEMS else []
+        return new[:_MOST_PROBLEMS] + more
 
     def open_page(self, document: str, page: int) -> str:
         """Return a page of a document."""
@@ -85,7 +104,8 @@ class Documents:
             raise ValueError(
                 f"{len(fitting) or 'No'} documents have the name “{wanted}”. Search first, and use the name in the results"
             )
-        text = self._read(lambda index: page_text(index, fitting[0], page))
+        is_there = 1 <= page <= known[fitting[0]]
+        text = self._read(lambda index: page_text(index, fitting[0], page)) if is_there else None
         if text is None:
             raise ValueError(f"“{wanted}” has no page {page:,}. It has {known[fitting[0]]:,} pages")
         return quoted_page(fitting[0], page, text)
@@ -119,3 +139,16 @@ class Documents:
                 self._index.update(progress, self._cancel)
         except (sqlite3.Error, OSError) as error:
             self._problem = f"The documents can't be indexed: {error}"
+
+
+def _temporary_folder() -> "TemporaryDirectory[str]":
+    """Return a new folder, and delete those of programs that were killed."""
+    for place in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        process = place.name.removeprefix(_PREFIX).partition("-")[0]
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            shutil.rmtree(place, ignore_errors=True)
+        except (OSError, ValueError, OverflowError):  # a process of another user, or a name that isn't ours
+            continue
+    return TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True)

@@ -91,3 +91,11 @@ def test_a_budget_that_is_too_small_adds_nothing(monkeypatch: pytest.MonkeyPatch
     engine = CountingEngine()  # a share of its context is less than the introduction
     chat(monkeypatch, engine, folder, "Who makes honey?")
     assert engine.requests[0].messages[-1].content == "Who makes honey?"
+
+
+def test_documents_that_cannot_be_read_are_noted_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    (folder / "broken.docx").write_bytes(b"no")
+    chat(monkeypatch, CountingEngine(), folder, "Who makes honey?", "And wax?")
+    assert capsys.readouterr().err.count("“Notes/broken.docx” is damaged") == 1

@@ -8,7 +8,8 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.documents.document import check_size, read_document
+from mlx_engine.documents.document import MOST_TEXT_BYTES, check_size, read_document
+from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, LONGEST_PAGE
 from mlx_engine.media import document_texts, media_process
 from tests.mlx_engine.documents.made_documents import archive, paragraph, root, word
 from tests.mlx_engine.media.made_media import line, locked, pdf
@@ -46,6 +47,14 @@ def test_text_files_are_decoded() -> None:
     assert read_document(bytes(range(1, 32)) * 50, "a.txt") is None
 
 
+def test_pages_that_are_too_long_are_divided() -> None:
+    long = "word " * (LONGEST_GIVEN_PAGE // 5)
+    pages = read_document(f"{long}\f# Two\n{long}\f".encode(), "a.txt")
+    assert pages and len(pages[0].text) == LONGEST_GIVEN_PAGE and all(len(page.text) <= LONGEST_PAGE for page in pages[1:])
+    assert "".join(page.text for page in pages[1:]) == f"# Two\n{long}" and pages[-1].text == ""
+    assert [(number, heading.title) for number, page in enumerate(pages) for heading in page.headings] == [(1, "Two")]
+
+
 def test_code_has_its_definitions_as_headings() -> None:
     assert titles_of(b"# Comment\n\ndef f():\n    pass\n", "a.py") == [(1, "def f():")]
     assert titles_of(b"# Title\n\ndef f():\n", "a.md") == [(1, "Title")]
@@ -78,6 +87,35 @@ def test_text_of_a_word_file() -> None:
     text = "# Book\n\n# Eins\n\na\tb & c\nd\n\ninserted\n\nin a box\n\n\f\n\ncell\n\na note"
     assert text_of(data, "a.docx") == text
     assert titles_of(data, "a.docx") == [(1, "Book"), (1, "Eins")]
+
+
+def test_page_breaks_and_moved_text_of_a_word_file() -> None:
+    drawn, given = "<w:r><w:lastRenderedPageBreak/></w:r>", "<w:r><w:br w:type='page'/></w:r>"
+    moved = "<w:r><w:t>moved</w:t></w:r>"
+    data = word(
+        f"<w:p><w:r><w:t>one</w:t></w:r>{given}</w:p>",
+        f"<w:p>{drawn}<w:moveFrom>{moved}</w:moveFrom><w:r><w:t>two</w:t></w:r></w:p>",
+        f"<w:p>{drawn}<w:r><w:t>three</w:t></w:r>{given}{given}</w:p>",
+        f"<w:p><w:moveTo>{moved}</w:moveTo></w:p>",
+    )
+    assert [page.strip() for page in text_of(data, "a.docx").split("\f")] == ["one", "two", "three", "", "moved"]
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<svg><title>no</title><p>a<svg>no</svg>", "a"),
+        ("<svg>a b", "a b"),
+        ("<noscript>a<p>b", "a\n\nb"),
+        ("<object>no<object>no</OBJECT>b", "b"),
+        ("<svg><svg>no</svg>no<svg>no</svg>b", "b"),
+        ("a<script>no <p> no", "a"),
+        ("<h1><div>a</div><div>b</div></h1><h2></h2><p>c", "# a\n\nb\n\nc"),
+        ("<ul><li><p>a</p><p>b<li></li></ul>c", "- a\n\nb\n\nc"),
+    ],
+)
+def test_html_that_is_not_closed_or_is_nested(html: str, text: str) -> None:
+    assert text_of(html.encode(), "a.html") == text
 
 
 def test_text_of_an_html_file() -> None:
@@ -119,10 +157,10 @@ def test_a_file_that_takes_too_long_ends_with_a_message(monkeypatch: pytest.Monk
 
 
 def test_files_that_are_too_large_are_not_read() -> None:
-    check_size("a.pdf", document_texts.MOST_FILE_BYTES)
-    for name in ("a.pdf", "a.txt"):
-        with pytest.raises(UserError, match=f"“{name}” is too large"):
-            check_size(name, document_texts.MOST_FILE_BYTES + 1)
+    for name, limit in (("a.pdf", document_texts.MOST_FILE_BYTES), ("a.txt", MOST_TEXT_BYTES)):
+        check_size(name, limit)
+        with pytest.raises(UserError, match=f"“{name}” is too large. The limit for documents is {limit // 10**6} MB"):
+            check_size(name, limit + 1)
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.html"])

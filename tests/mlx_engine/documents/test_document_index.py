@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.documents import document_index
-from mlx_engine.documents.document_index import DocumentIndex
+from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
 from mlx_engine.documents.document_search import documents_in, find_passages, page_text
-from mlx_engine.documents.sources import MOST_FILES, files_in
+from mlx_engine.documents.sources import files_in
 
-TEXTS = st.sampled_from(["", "one two", "# Head\n\nthree", "two " * 900, "北京大学 in Beijing", "a\fb\fc", "\0"])
+TEXTS = st.sampled_from(
+    ["", "one two", "# Head\n\nthree", "two " * 900, "北京大学 in Beijing", "a\fb\fc", "\0", "a\f" + "long page " * 2_500]
+)
 NAMES = st.sampled_from(["a.md", "b.txt", "sub/c.py", "sub/d", "ü.md"])
 CHANGES = st.lists(st.tuples(NAMES, st.one_of(st.none(), TEXTS), st.booleans()), min_size=1, max_size=8)
 
@@ -284,10 +286,43 @@ def test_a_full_disk_is_reported_and_deletes_nothing(index: DocumentIndex, monke
     assert (tmp_path / "index" / "documents.sqlite").exists()
 
 
-def test_the_number_of_files_is_limited(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_files_is_limited_without_pictures(
+    index: DocumentIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert MOST_FILES == 20_000
-    monkeypatch.setattr("mlx_engine.documents.sources.MOST_FILES", 1)
-    assert [source.name for source in files_in([str(folder)])] == ["Notes/bees.md"]
+    for name in ("a.jpg", "b.PNG", "c.zip"):
+        (folder / name).write_bytes(b"\0")
+    monkeypatch.setattr(document_index, "MOST_FILES", 2)
+    index.update()
+    assert not index.exceeds_limit and len(index.read(documents_in)) == 2
+    (folder / "d").write_text("too many")
+    index.update()
+    assert index.exceeds_limit and [one.name for one in index.read(documents_in)] == ["Notes/bees.md", "Notes/cats.txt"]
+
+
+def test_a_search_does_not_wait_for_another_programs_update(
+    index: DocumentIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlx_engine.documents.index_file._TIMEOUT_S", 0.01)
+    index.update()
+    with closing(sqlite3.connect(tmp_path / "index" / "documents.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert names_for(index, "honey") == ["Notes/bees.md"]
+
+
+def test_a_temporary_index_is_not_purged(
+    index: DocumentIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    purged: list[sqlite3.Connection] = []
+    monkeypatch.setattr(document_index, "purge", purged.append)
+    temporary = DocumentIndex(tmp_path / "temporary.sqlite", [str(folder)], is_temporary=True)
+    for one in (index, temporary):
+        one.update()
+    (folder / "bees.md").write_text("Bees make wax.\n")
+    temporary.update()
+    assert not purged and not names_for(temporary, "honey")
+    index.update()
+    assert purged
 
 
 # The search

@@ -88,11 +88,11 @@ def result_of(servers: ToolServers, question: str) -> str:
     return turn.request().messages[-1].content
 
 
-def test_seventeen_of_twenty_questions_find_their_passage_among_the_first_three(servers: ToolServers) -> None:
+def test_eighteen_of_twenty_questions_find_their_passage_among_the_first_three(servers: ToolServers) -> None:
     missed = []
     for question, words in QUESTIONS.items():
         passages = re.split(r"^\[\d+\] ", result_of(servers, question), flags=re.MULTILINE)[1:]
         text = " ".join(" ".join(passages[:3]).replace("> ", "").split())
         if words.lower() not in text.lower():
             missed.append(question)
-    assert len(QUESTIONS) == 20 and len(missed) <= 3, missed
+    assert len(QUESTIONS) == 20 and len(missed) <= 2, missed
