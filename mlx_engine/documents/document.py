@@ -10,6 +10,7 @@ from mlx_engine.media.document_texts import MOST_CHARACTERS, MOST_FILE_BYTES, Fi
 from mlx_engine.media.unreadable import error_of
 
 MOST_TEXT_BYTES = 20_000_000  # of a text file
+_MOST_GIVEN_PAGES = 100_000  # by form feeds. A file with more isn't divided by them
 _KINDS: dict[str, FileKind] = {".pdf": "pdf", ".docx": "word", ".docm": "word", ".html": "html", ".htm": "html", ".xhtml": "html"}
 _PROSE = frozenset(("", ".txt", ".md", ".markdown", ".rst", ".org", ".tex", ".adoc", ".log", ".csv", ".tsv"))
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -65,6 +66,8 @@ def read_document(data: bytes, name: str, cancel: threading.Event | None = None)
         return None
     else:
         texts = text.split("\f")
+    if len(texts) > _MOST_GIVEN_PAGES:
+        texts = ["\n".join(texts)]
     if sum(map(len, texts)) > MOST_CHARACTERS:
         raise error_of("document_too_much_text", name, {"limit": MOST_CHARACTERS})
     is_code = kind is None and suffix not in _PROSE

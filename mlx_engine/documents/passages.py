@@ -14,6 +14,7 @@ LONGEST_PAGE = 3_000  # characters of a page of a text that isn't divided into p
 LONGEST_GIVEN_PAGE = 20_000  # characters of a page between form feeds. Longer ones are divided
 _SHORTEST = 200  # characters before a heading that begins a passage
 _LONGEST_HEADING = 120
+_MOST_HEADINGS = 100_000  # of a text. The others are ignored, which bounds memory
 _LONGEST_PATH = 200
 _TITLE_WORDS = 20  # of an outline's entry, by which it is found in its page
 _SEPARATOR = " › "
@@ -73,6 +74,8 @@ def headings_of(text: str, is_code: bool = False) -> list[Heading]:
     fence = ""
     at, before, before_at, above_before = 0, "", 0, ""  # `before` is the line before this one, after `above_before`
     for line in text.splitlines(keepends=True):
+        if len(found) >= _MOST_HEADINGS:
+            break
         words = line.rstrip()
         if is_code:
             if _DEFINITION.match(line):

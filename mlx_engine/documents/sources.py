@@ -38,7 +38,7 @@ class SourceFile:
 
 
 def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
-    """Yield the files of folders that may be documents by their names, in order of the names."""
+    """Yield the files that may be documents, in order of their names."""
     taken = set[str]()
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         base = os.path.basename(folder) or "disk"

@@ -8,6 +8,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.documents import document, passages
 from mlx_engine.documents.document import MOST_TEXT_BYTES, check_size, read_document
 from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, LONGEST_PAGE
 from mlx_engine.media import document_texts, media_process
@@ -53,6 +54,14 @@ def test_pages_that_are_too_long_are_divided() -> None:
     assert pages and len(pages[0].text) == LONGEST_GIVEN_PAGE and all(len(page.text) <= LONGEST_PAGE for page in pages[1:])
     assert "".join(page.text for page in pages[1:]) == f"# Two\n{long}" and pages[-1].text == ""
     assert [(number, heading.title) for number, page in enumerate(pages) for heading in page.headings] == [(1, "Two")]
+
+
+def test_the_number_of_pages_and_headings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "_MOST_GIVEN_PAGES", 3)
+    monkeypatch.setattr(passages, "_MOST_HEADINGS", 2)
+    assert text_of(b"a\fb\fc", "a.txt") == "a\fb\fc"
+    assert text_of(b"a\fb\fc\fd", "a.txt") == "a\nb\nc\nd"
+    assert titles_of(b"# a\n# b\n# c\n", "a.md") == [(1, "a"), (1, "b")]
 
 
 def test_code_has_its_definitions_as_headings() -> None:
