@@ -154,7 +154,10 @@ class Compactor(QObject):
     @Slot()
     def undo(self) -> None:
         """Let the model read the messages again that a summary replaces."""
-        if not self.can_undo or (node := self._summarized) is None:
+        if refusal := self._activity.refusal_here:
+            self._notices.post(refusal)
+            return
+        if (node := self._summarized) is None:
             return
         summary = node.summary
         self._session.set_summary(node, "")
