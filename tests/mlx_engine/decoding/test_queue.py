@@ -14,7 +14,7 @@ from mlx_engine.contract.requests import GenerationRequest, Sampling
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.width import FixedWidth, WidthChoice, WidthController
-from mlx_engine.engine import generation
+from mlx_engine.engine import reply_stream
 from mlx_engine.hardware import device
 from mlx_engine.hardware.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
@@ -202,7 +202,7 @@ def test_a_round_that_is_never_read_leaves_no_row(which, request):
 def test_a_reply_cancelled_behind_a_queued_round_leaves_its_context_usable(monkeypatch, stop: int) -> None:
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
-    monkeypatch.setattr(generation, "AutomaticWidth", PlainStepFirst)
+    monkeypatch.setattr(reply_stream, "AutomaticWidth", PlainStepFirst)
     history = engine.pair.history
     history.costs.table, history.lookup = replace(history.costs.table, queued=True), False
     prompt, cancel, written = tuple(range(3, 23)), threading.Event(), []

@@ -8,7 +8,7 @@ import pytest
 from mlx_engine.contract.events import Round
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.engine import generation
+from mlx_engine.engine import reply_stream
 from mlx_engine.engine.engine import Engine
 from mlx_engine.hardware import device
 from tests.mlx_engine.asking import events, failure, reply, tokens
@@ -35,7 +35,7 @@ class AlwaysCopying:
 def test_copies_can_have_a_fixed_width(tiny: Engine, monkeypatch: pytest.MonkeyPatch, on_gpu: bool) -> None:
     """Also beyond the block, and without a context."""
     plain = reply(tiny, tokens(PROMPT, mode="plain", max_tokens=40, ignore_eos=True)).tokens
-    monkeypatch.setattr(generation, "Lookup", AlwaysCopying)
+    monkeypatch.setattr(reply_stream, "Lookup", AlwaysCopying)
     monkeypatch.setattr(device, "runs_beside_host", lambda: on_gpu)
     for width, reuse in product((1, 2, 7, 32), (False, True)):
         request = tokens(PROMPT, lookup_only=True, width=width, max_tokens=40, ignore_eos=True, reuse=reuse)
@@ -54,7 +54,7 @@ def test_copies_are_no_wider_than_drafts_in_float32_on_a_gpu(tiny: Engine, monke
             super().__init__(tokens, most)
             asked.append(most)
 
-    monkeypatch.setattr(generation, "Lookup", Noted)
+    monkeypatch.setattr(reply_stream, "Lookup", Noted)
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     reply(tiny, tokens(PROMPT, max_tokens=2, width=None))
     reply(tiny, tokens(PROMPT, max_tokens=2, lookup_only=True, width=32))

@@ -21,9 +21,10 @@ def test_the_drafters_of_a_target_share_one_row(begin: Start) -> None:
     opened(app)
     one = look_at(app, "qwen3.8-27b")
     box, quantizations = card(app).drafters, card(app).variants
-    assert [box.itemText(index) for index in range(box.count())][:3] == [
+    assert [box.itemText(index) for index in range(box.count())][:4] == [
         "DFlash 2 by z-lab · 3.9 GB · 1.8–4.2×",
         "DFlash 2 by seabit-ai · 4-bit · 1.1 GB",
+        "DFlash 2 by DaoCloud · 3.9 GB",
         "DSpark by RedHatAI · 2.6–3.8×",
     ]
     assert box.isVisible() and [quantizations.itemText(index) for index in range(2)] == ["4-bit", "8-bit"]
