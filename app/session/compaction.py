@@ -182,7 +182,7 @@ class Compactor(QObject):
         self.changed.emit()
 
     def _fail(self, why: str) -> None:
-        """Keep the messages, and say why there is no summary."""
+        """Keep the messages, and say why they weren't summarized."""
         self._message.put_back()
         self._end()
         self._notices.post(Notice(why, "error", until="chat"))

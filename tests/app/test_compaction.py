@@ -27,7 +27,7 @@ NOTE = "The message will be sent when the summary has been written."
 
 
 def roomy_engine(*replies: Script) -> ScriptedEngine:
-    """An engine whose context of 500 words is full after three replies, two of which fit in the prompt of a summary."""
+    """An engine whose context of 500 words is full after three replies. Two fit in the prompt of a summary."""
     filling = [answer("word " * size + "end") for size in (149, 149, 195)]
     engine = small_engine(*filling, *replies)
     engine.pair = replace(engine.pair, context_limit=500)
@@ -372,7 +372,7 @@ def test_a_search_in_the_chat_opens_the_summary(start: Start) -> None:
 
 
 def test_what_is_compacted(begin: Begin) -> None:
-    """All but the latest two turns, of which fewer stay if they have too much of the text."""
+    """All but the latest two turns; fewer stay if they have too much of the text."""
 
     def covered(*sizes: int, share: float = 0.5) -> int:
         chat = Chat()

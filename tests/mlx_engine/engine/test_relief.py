@@ -286,10 +286,10 @@ def code(events: Sequence[Event]) -> str:
     return last.code
 
 
-class Begun:
+class SubmittedReply:
     """A reply of the host that has written some text."""
 
-    def __init__(self, pressed: Pressed, request: GenerationRequest, ended: list["Begun"]) -> None:
+    def __init__(self, pressed: Pressed, request: GenerationRequest, ended: list["SubmittedReply"]) -> None:
         self._own: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._ended = ended
         self.events: list[Event] = []
@@ -310,8 +310,8 @@ class Begun:
 def test_a_reply_that_holds_no_memory_outlasts_any_pressure(pressed: Pressed) -> None:
     requests = [tokens(PROMPT[at:], max_tokens=300, ignore_eos=True) for at in range(2)]
     expected = [written(events) for events in pressed.together([replace(request, foreground=True) for request in requests])]
-    ended: list[Begun] = []
-    replies = [Begun(pressed, request, ended) for request in requests]
+    ended: list[SubmittedReply] = []
+    replies = [SubmittedReply(pressed, request, ended) for request in requests]
     pressed.script = iter(["critical"] * (ReliefStep.REFUSAL + 4 * GRACE_READINGS))
     assert [written(each.finish()) for each in replies] == expected
     pressed.recover()
@@ -323,9 +323,9 @@ def test_background_replies_whose_caches_take_long_to_save_end_one_by_one(
     endless = tokens(PROMPT, max_tokens=100_000, ignore_eos=True, reuse=True, chat="a")
     pressed.ask(SavePrompts(tmp_path, 1 << 30))
     monkeypatch.setattr(disk._Writer, "has_room", False)
-    ended: list[Begun] = []
-    older = Begun(pressed, endless, ended)
-    younger = Begun(pressed, replace(endless, prompt_tokens=tuple(PROMPT[1:]), chat="b"), ended)
+    ended: list[SubmittedReply] = []
+    older = SubmittedReply(pressed, endless, ended)
+    younger = SubmittedReply(pressed, replace(endless, prompt_tokens=tuple(PROMPT[1:]), chat="b"), ended)
     pressed.script = repeat("critical")
     for each in (younger, older):
         assert code(each.finish()) == "memory_ended_reply" and written(each.events)
