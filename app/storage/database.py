@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.storage import schema, wording
-from app.storage.salvage import read_database, snapshots
+from app.storage.salvage import ImportedChats, read_database, snapshots
 from app.storage.store import Store
 from app.text.language import sentences, tr
+from mlx_engine.contract.errors import UserError
 
 log = logging.getLogger(__name__)
 
 FILE = "chats.db"
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError, UserError)  # errors that a damaged file is expected to raise
 
 # Rows that can't be read or would vanish although `PRAGMA quick_check` accepts them
 _BAD_ROWS = {
@@ -67,8 +69,8 @@ def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
         except Exception as error:  # damage can raise anything: UnicodeDecodeError for a name, MemoryError for a wrong size
             if isinstance(error, OSError) or schema.is_disk_fault(error):
                 raise
-            log.exception("The database is damaged")
-            reason = tr("Your chat database is damaged.")
+            log.error("The database is damaged: %s", error, exc_info=not isinstance(error, _DAMAGE))
+            reason = _damaged()
         return _start_over(file, reason)
     except (sqlite3.Error, OSError) as error:
         log.error("The database cannot be opened: %s", error)
@@ -110,6 +112,10 @@ def _identity(file: Path) -> str:
     return f"{about.st_ino} {about.st_size} {about.st_mtime_ns}"
 
 
+def _damaged() -> str:
+    return tr("Your chat database is damaged.")
+
+
 def _why_unusable(file: Path) -> str:
     """Return a message for the user, or "" if the file is sound or missing."""
     foreign = tr("The chat file isn't a Slipstream database.")
@@ -118,7 +124,7 @@ def _why_unusable(file: Path) -> str:
         return foreign
     if not file.exists():
         return ""
-    damaged, is_marked = tr("Your chat database is damaged."), _is_marked(file)
+    damaged, is_marked = _damaged(), _is_marked(file)
     with file.open("rb") as opened:
         header = opened.read(20)
     if header[:16] != b"SQLite format 3\0" or any(version > 2 for version in header[18:]):  # SQLite never writes such a file
@@ -213,29 +219,36 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
             os.replace(old, new)
     log.error("%s: %s It is now %s", file, reason, aside)
     store = Store(file)
-    if count := _recover(aside, store):
-        outcome = tr("Recovered {chats} and moved the old file to {aside}.", chats=wording.chats(count), aside=aside)
+    found = _recover(aside, store)
+    if found is not None and found.chats:
+        recovered = tr("Recovered {chats} and moved the old file to {aside}.", chats=wording.chats(len(found.chats)), aside=aside)
+        lost = tr("Not recovered: {chats}.", chats=wording.chats(found.lost)) if found.lost else ""
+        outcome = sentences(recovered, lost or (tr("Some chats or messages may be missing.") if found.remark else ""))
     else:
-        outcome = tr("The old file was moved to {aside}.", aside=aside)
+        nothing = tr("Nothing could be recovered.") if found is None and reason == _damaged() else ""
+        outcome = sentences(nothing, tr("The old file was moved to {aside}.", aside=aside))
     return OpenedStore(store, saves=True, notice=sentences(reason, outcome), file=file)
 
 
-def _recover(damaged: Path, store: Store) -> int:
-    """Copy readable rows of a damaged file, and return the number of chats."""
+def _recover(damaged: Path, store: Store) -> ImportedChats | None:
+    """Copy readable rows of a damaged file. Return its content, or None if no chat could be read."""
     try:
         found = read_database(damaged)
         with closing(found.files):
             store.save_all(snapshots(found.chats, found.files), found.folders)
+    except Exception as error:  # the damaged file is kept, and the new one works
+        log.error("Nothing could be recovered: %s", error, exc_info=not isinstance(error, _DAMAGE))
+        return None
+    try:
         for preset in found.presets:
             store.save_preset(preset)
         for record in found.comparisons:
             store.save_comparison(record)
         for draft in found.drafts:
             store.save_draft(draft)
-    except Exception:  # the damaged file is kept, and the new one works
-        log.exception("Nothing could be recovered")
-        return 0
-    return len(found.chats)
+    except Exception:
+        log.exception("Not all presets, comparisons, and drafts could be recovered")
+    return found
 
 
 def _in_memory(file: Path, notice: str) -> OpenedStore:

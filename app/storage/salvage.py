@@ -59,6 +59,7 @@ class ImportedChats:
     Attributes:
         files: the data of images and PDFs, which the chats have without it.
         remark: about missing data.
+        lost: number of chats that couldn't be recovered, as far as it is known.
     """
 
     files: FileSource
@@ -68,6 +69,7 @@ class ImportedChats:
     comparisons: list[ComparisonRecord] = field(default_factory=list)
     drafts: list[StoredDraft] = field(default_factory=list)
     remark: str = ""
+    lost: int = 0
 
 
 class DatabaseFiles:
@@ -243,10 +245,10 @@ def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats
     records = [ComparisonRecord.from_json(parse_json(record)) for (record,) in reader.rows("comparison", ("record",))]
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged, so some messages may be missing.") if reader.damaged else ""
-    if reader.damaged and len(chats) < len(found):
-        lost = wording.chats(len(found) - len(chats))
-        remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=lost)
-    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], drafts, remark)
+    lost = len(found) - len(chats) if reader.damaged else 0
+    if lost:
+        remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=wording.chats(lost))
+    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], drafts, remark, lost)
 
 
 def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -311,8 +313,8 @@ class _Reader:
                     read[number] = row
                     yield row
             return
-        except sqlite3.DatabaseError:
-            log.exception("A table is damaged: %s", table)
+        except sqlite3.DatabaseError as error:
+            log.warning("A table is damaged: %s (%s)", table, error)
             self.damaged = True
         query = f"SELECT {select} FROM {table} NOT INDEXED WHERE rowid = ?"
         failed = 0

@@ -281,6 +281,60 @@ def test_a_name_that_is_not_utf_8_sets_the_file_aside(sound: tuple[Path, Texts],
     assert len([*tmp_path.glob("chats set aside*.db")]) == 1
 
 
+def test_the_notice_says_what_was_not_recovered(
+    sound: tuple[Path, Texts], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole, chats = sound
+    lost = next(iter(chats))
+    for number, (harm, texts) in enumerate(
+        (
+            (
+                "UPDATE message SET parent = 'gone' WHERE chat <> ? AND parent IS NOT NULL",
+                ("Some chats or messages may be missing.", 5),
+            ),
+            ("DELETE FROM message WHERE chat = ?", ("Not recovered: 1 chat.", 4)),
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copyfile(whole, folder / FILE)
+        with closing(sqlite3.connect(folder / FILE)) as database:
+            database.execute(harm, (lost,))
+            database.execute("UPDATE message SET parent = 'gone' WHERE chat <> ? AND parent IS NOT NULL", (lost,))
+            database.commit()
+        opened = open_store(folder)
+        opened.store.close()
+        (aside,) = folder.glob("chats set aside*.db")
+        recovered = f"Recovered {wording.chats(texts[1])} and moved the old file to {aside}."
+        assert opened.notice == f"Your chat database is damaged. {recovered} {texts[0]}"
+    assert [record.exc_text for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("harm", [b"x" * 100, b"SQLite format 3\0" + b"x" * 100])
+def test_the_notice_says_that_nothing_was_recovered(tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: bytes) -> None:
+    (tmp_path / FILE).write_bytes(harm)
+    opened = open_store(tmp_path)
+    opened.store.close()
+    (aside,) = tmp_path.glob("chats set aside*.db")
+    assert opened.notice == f"Your chat database is damaged. Nothing could be recovered. The old file was moved to {aside}."
+    assert [record.exc_text for record in caplog.records if record.exc_info] == []
+
+
+def test_pages_that_cannot_be_read_leave_no_traceback(
+    sound: tuple[Path, Texts], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(sqlite3.connect(sound[0])) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'message'").fetchone()
+    data, start = bytearray(sound[0].read_bytes()), (root - 1) * 4096
+    first = start + int.from_bytes(data[start + 12 :][:2], "big")
+    below = int.from_bytes(data[first:][:4], "big")  # page with the table's first rows
+    data[(below - 1) * 4096 : below * 4096] = b"\xff" * 4096
+    (tmp_path / FILE).write_bytes(data)
+    open_store(tmp_path).store.close()
+    assert "A table is damaged" in caplog.text
+    assert [record.exc_text for record in caplog.records if record.exc_info] == []
+
+
 def test_a_wrong_row_number_hides_only_its_own_row(sound: tuple[Path, Texts], tmp_path: Path) -> None:
     file = tmp_path / FILE
     shutil.copyfile(sound[0], file)
