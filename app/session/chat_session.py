@@ -99,12 +99,12 @@ class ChatSession(QObject):
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """What the loaded pair doesn't read of the chat's files; empty without a pair.
+        """What the loaded pair doesn't read of the chat's files below the cut.
 
-        Pages that are being drawn will be read.
+        It is empty without a pair. Pages that are being drawn will be read.
         """
         found: list[Unread] = []
-        for turn in self.chat.turns if self._loader.pair is not None else ():
+        for turn in self.chat.turns_below_cut if self._loader.pair is not None else ():
             found += unread(turn.asked.attachments if turn.asked is not None else (), self.can_see, self.drawing_pages)
             found += unread_images((image for call in turn.reply.calls for image in call.images), self.can_see)
         return tuple(found)

@@ -223,6 +223,14 @@ class Chat:
         return max((one.reply.left_out for one in path if one.reply), default=0) if self.settings.rolling else None
 
     @property
+    def turns_below_cut(self) -> list[Turn]:
+        """The turns whose messages and files the model reads."""
+        turns, cut = self.turns, self.cut
+        if cut is None:
+            return turns
+        return turns[turns.index(cut.first) :] if cut.first is not None else []
+
+    @property
     def cut(self) -> Cut | None:
         """Where the last prompt began, or the next one will; None if all is sent."""
         turns = self.turns

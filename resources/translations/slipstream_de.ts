@@ -1545,6 +1545,16 @@
         </message>
         <message>
             <location filename="../../app/storage/database.py" />
+            <source>Not recovered: {chats}.</source>
+            <translation>Nicht wiederhergestellt: {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Nothing could be recovered.</source>
+            <translation>Es konnte nichts wiederhergestellt werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
             <source>Recovered {chats} and moved the old file to {aside}.</source>
             <translation>{chats} wiederhergestellt und die alte Datei nach {aside} bewegt.</translation>
         </message>
@@ -1552,6 +1562,11 @@
             <location filename="../../app/storage/database.py" />
             <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
             <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Some chats or messages may be missing.</source>
+            <translation>Einige Chats oder Nachrichten fehlen möglicherweise.</translation>
         </message>
         <message>
             <location filename="../../app/storage/database.py" />
@@ -5605,6 +5620,21 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>page {page} of {count}</source>
+            <translation>Seite {page} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>pages {first}–{last} of {count}</source>
+            <translation>Seiten {first}–{last} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{sent} of {count} pages</source>
+            <translation>{sent} von {count} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>{tokens}, over the limit of {limit}</source>
             <translation>{tokens}, über der Grenze von {limit}</translation>
         </message>
@@ -7985,15 +8015,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
-            <source>reply_memory</source>
-            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
-            <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/host.py" />
             <source>memory_ended_reply</source>
             <extracomment>The reply was stopped, because memory was almost full. Quit other apps, then try again.</extracomment>
             <translation>Die Antwort wurde gestoppt, weil der Arbeitsspeicher fast voll war. Beenden Sie andere Apps, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
+            <source>reply_memory</source>
+            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
+            <translation>Der Speicher reicht nicht für diese Antwort. Beenden Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/host.py" />

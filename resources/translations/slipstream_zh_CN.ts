@@ -1545,6 +1545,16 @@
         </message>
         <message>
             <location filename="../../app/storage/database.py" />
+            <source>Not recovered: {chats}.</source>
+            <translation>未恢复：{chats}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Nothing could be recovered.</source>
+            <translation>未能恢复任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
             <source>Recovered {chats} and moved the old file to {aside}.</source>
             <translation>已恢复 {chats}，旧文件已移到 {aside}。</translation>
         </message>
@@ -1552,6 +1562,11 @@
             <location filename="../../app/storage/database.py" />
             <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
             <translation>Slipstream 无法写入 {folder}，因此新对话不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/database.py" />
+            <source>Some chats or messages may be missing.</source>
+            <translation>部分对话或消息可能缺失。</translation>
         </message>
         <message>
             <location filename="../../app/storage/database.py" />
@@ -5605,6 +5620,21 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>page {page} of {count}</source>
+            <translation>第 {page} 页，共 {count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>pages {first}–{last} of {count}</source>
+            <translation>第 {first}–{last} 页，共 {count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
+            <source>{sent} of {count} pages</source>
+            <translation>{count} 页中的 {sent} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>{tokens}, over the limit of {limit}</source>
             <translation>{tokens}，超出上限 {limit}</translation>
         </message>
@@ -7985,15 +8015,15 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/generation.py" />
-            <source>reply_memory</source>
-            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
-            <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/host.py" />
             <source>memory_ended_reply</source>
             <extracomment>The reply was stopped, because memory was almost full. Quit other apps, then try again.</extracomment>
             <translation>内存几乎已满，因此回复已停止。请退出其他 App，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine/generation.py" />
+            <source>reply_memory</source>
+            <extracomment>There isn't enough memory for this reply. Quit other apps, start a new chat, or load a smaller model.</extracomment>
+            <translation>内存不足，无法生成此回复。请退出其他 App、新建对话，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/host.py" />

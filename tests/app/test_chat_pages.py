@@ -324,3 +324,22 @@ def test_the_note_says_which_images_of_tools_are_not_read(start: Start) -> None:
     lost = replace(images[0], data=b"")
     app.session.chat.turns[0].reply.calls = (CallRecord(ToolCall("1", "look", "{}"), state="done", images=(lost,)),)
     assert app.session.unread == (Unread("screen.png", lost=True),)
+
+
+def test_the_note_leaves_out_files_above_the_cut(start: Start) -> None:
+    """The model reads nothing there, whatever the file."""
+    app = start()
+    app.ask("Look")
+    app.ask("And now?")
+    first, second = app.session.chat.turns
+    images = (AttachedImage(0, b"data", "screen.png"),)
+    first.reply.calls = (CallRecord(ToolCall("1", "look", "{}"), state="done", images=images),)
+    app.session.pages_changed.emit()
+    bar = app.window.foot.unread
+    assert bar.isVisible() and first.answered is not None and second.answered is not None
+    app.session.set_summary(first.answered, "We looked.")
+    assert app.session.unread == () and not bar.isVisible()
+    app.session.set_summary(first.answered, "")
+    assert bar.isVisible()
+    app.session.set_summary(second.answered, "We looked.")
+    assert not bar.isVisible()

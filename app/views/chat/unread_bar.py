@@ -17,7 +17,8 @@ class UnreadBar(FootBar):
         self._message, self._session, self._loader = services.message, services.session, services.loader
         session, loader = self._session, self._loader
         changes = (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed, session.pages_changed)
-        for signal in (services.attachments.changed, services.reply_runner.ended, loader.changed, loader.loaded, *changes):
+        reader, ended = services.attachments, services.reply_runner.ended
+        for signal in (reader.changed, ended, loader.changed, loader.loaded, session.cut_changed, *changes):
             signal.connect(self.refresh)
 
     @Slot()

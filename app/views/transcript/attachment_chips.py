@@ -226,13 +226,25 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
     """Return tokens, size, and pages as text, and whether the context is exceeded."""
     parts = [Shown.of(file.name, file.picture).facts if file.picture is not None else size(file.size)]
     if file.pages:
-        parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
+        parts.append(_pages_text(file))
     too_long = count is not None and count.tokens >= count.limit
     if count is not None:
         tokens = wording.about_tokens(count.tokens, count.exact)
         # First, because too little space hides the end
         parts.insert(0, tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
     return " · ".join(parts), too_long
+
+
+def _pages_text(file: Attachment) -> str:
+    """Return the number of pages, and which are sent unless all are."""
+    sent, count = [page.number for page in file.page_list if page.sent != "no"], number(file.pages)
+    if len(sent) == len(file.page_list):
+        return tr("1 page") if file.pages == 1 else tr("{count} pages", count=count)
+    if len(sent) == 1:
+        return tr("page {page} of {count}", page=number(sent[0]), count=count)
+    if sent and sent[-1] - sent[0] == len(sent) - 1:
+        return tr("pages {first}–{last} of {count}", first=number(sent[0]), last=number(sent[-1]), count=count)
+    return tr("{sent} of {count} pages", sent=number(len(sent)), count=count)
 
 
 class AttachmentDialog(QDialog):
