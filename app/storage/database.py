@@ -231,7 +231,11 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
 
 
 def _recover(damaged: Path, store: Store) -> ImportedChats | None:
-    """Copy readable rows of a damaged file. Return its content, or None if no chat could be read."""
+    """Copy readable rows of a damaged file, and return its content.
+
+    Returns:
+        None if no chat can be read.
+    """
     try:
         found = read_database(damaged)
         with closing(found.files):

@@ -5,7 +5,6 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from app.storage.attached_files import read
 from app.storage.attachments import Attachment, attachments_from, message_of
 from app.storage.chat_export import to_markdown
 from app.storage.chat_tree import Chat, Node
-from app.storage.pictures import Page
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
@@ -206,20 +204,6 @@ def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:
     assert figures(file, TokenCount(99, 2048)) == ("99 tokens · 12 KB · 2 pages", False)
     words, too_long = figures(file, TokenCount(5000, 2048))
     assert too_long and "5,000 tokens, over the limit of 2,048" in words
-
-
-def test_the_chip_says_which_pages_are_sent() -> None:
-    """It said “8 pages” although only four of them were sent."""
-    file = Attachment("a.pdf", "", 12_400, 8, page_list=tuple(Page(number, "Text") for number in range(1, 9)))
-
-    def facts(*sent: int) -> str:
-        pages = tuple(page if page.number in sent else replace(page, sent="no") for page in file.page_list)
-        return figures(replace(file, page_list=pages), None)[0].removeprefix("12 KB · ")
-
-    assert facts(*range(1, 9)) == "8 pages"
-    assert figures(file.first_pages(4), None)[0] == "12 KB · pages 1–4 of 8"
-    assert facts(3) == "page 3 of 8"
-    assert facts(1, 2, 5) == "3 of 8 pages" and facts() == "0 of 8 pages"
 
 
 # In the window

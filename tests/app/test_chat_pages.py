@@ -19,6 +19,7 @@ from app.storage.attached_files import read
 from app.storage.attachments import Attachment, Unread
 from app.storage.chat_tree import Chat
 from app.storage.pictures import Page, Picture, StoredFile
+from app.views.transcript.attachment_chips import figures
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import AttachedImage, ToolCall
 from mlx_engine.mcp.record import CallRecord
@@ -343,3 +344,17 @@ def test_the_note_leaves_out_files_above_the_cut(start: Start) -> None:
     assert bar.isVisible()
     app.session.set_summary(second.answered, "We looked.")
     assert not bar.isVisible()
+
+
+def test_the_chip_says_which_pages_are_sent() -> None:
+    """It said “8 pages” although only four of them were sent."""
+    file = Attachment("a.pdf", "", 12_400, 8, page_list=tuple(Page(number, "Text") for number in range(1, 9)))
+
+    def facts(*sent: int) -> str:
+        pages = tuple(page if page.number in sent else replace(page, sent="no") for page in file.page_list)
+        return figures(replace(file, page_list=pages), None)[0].removeprefix("12 KB · ")
+
+    assert facts(*range(1, 9)) == "8 pages"
+    assert figures(file.first_pages(4), None)[0] == "12 KB · pages 1–4 of 8"
+    assert facts(3) == "page 3 of 8"
+    assert facts(1, 2, 5) == "3 of 8 pages" and facts() == "0 of 8 pages"
