@@ -314,9 +314,10 @@ def test_few_threads_read_the_files_of_a_message_and_there_are_at_most_100(
     begin: Begin, file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, most, gate = begin(), list[int](), threading.Event()
+    earlier = set(threading.enumerate())  # threads of other tests may still run
 
     def reading(path: Path, cancel: threading.Event) -> Attachment:
-        most.append(sum(thread.name == "attachment" for thread in threading.enumerate()))
+        most.append(sum(thread.name == "attachment" for thread in set(threading.enumerate()) - earlier))
         cancel.wait(PATIENCE_S) if path.name == "stuck.txt" else gate.wait(PATIENCE_S)
         return read(path)
 
