@@ -362,7 +362,7 @@ class ChatSession(QObject):
     def new_chat(self) -> None:
         """Open an empty chat with the settings of new chats and the current switches.
 
-        It isn't private, and has no tools that an example turned on.
+        It isn't private, has no rolling window, and no tools that an example turned on.
         """
         self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings.inherited)))
         self._library.set_open_chat("")

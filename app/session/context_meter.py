@@ -8,7 +8,7 @@ from shiboken6 import isValid
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
 from app.session.chat_session import ChatSession
-from app.session.context_use import ContextUse, NextPrompt
+from app.session.context_use import ContextUse, NextPrompt, estimate
 from app.session.engine_adapter import EngineAdapter
 from app.session.pair_session import PairLoader
 from app.session.prompt_count import PromptCount
@@ -78,6 +78,11 @@ class ContextMeter(QObject):
         return self._loader.ready and not self._loader.sent_to and not self._activity.replying_here
 
     @property
+    def rolling(self) -> bool:
+        """Whether a full context leaves out the oldest messages instead of ending replies."""
+        return self._session.chat.settings.rolling
+
+    @property
     def may_exceed(self) -> bool:
         """Whether the latest changes aren't counted yet and might not fit."""
         pair = self._loader.pair
@@ -124,7 +129,7 @@ class ContextMeter(QObject):
         if not self._can_count:
             if not self._activity.replying_here:
                 self._cancel()
-                self.use = self._reported()  # drafts aren't sent to a server to be counted
+                self.use = self._estimated()  # drafts aren't sent to a server to be counted
             self._emit()
             return
         self._incomplete = bool(self._session.tools_starting() or self._attachments.busy or self._session.drawing_pages)
@@ -145,15 +150,12 @@ class ContextMeter(QObject):
         if isValid(self):  # the window may be closed
             self._emit()  # even if unchanged: a message may wait for the count
 
-    def _reported(self) -> ContextUse | None:
-        """Return the use that a server reported for the last reply."""
+    def _estimated(self) -> ContextUse | None:
+        """Return the use that a server's statistics of the last reply lead to."""
         turns, pair = self._session.chat.turns, self._loader.pair
-        stats = next((stats for stats in turns[-1].reply.step_stats[-1:] or [turns[-1].reply.stats]), None) if turns else None
-        if pair is None or self._loader.running or not pair.remote or not pair.context_known:
+        if pair is None or self._loader.running or not pair.remote or not pair.context_known or not turns:
             return None
-        if stats is None or not stats.prompt_tokens:
-            return None
-        return ContextUse(stats.prompt_tokens + stats.tokens, pair.context_limit, exact=False)
+        return estimate(self._next_prompt(), turns[-1].reply, pair.context_limit)
 
     def _next_prompt(self) -> NextPrompt:
         """Return the prompt of the next request; see `ChatSession.send`."""

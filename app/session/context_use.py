@@ -1,20 +1,24 @@
 """The use of the context by the next prompt, and the part that doesn't fit."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from app.storage.attachments import Attachment, message_of, shortened, shown_to
 from app.storage.chat_tree import asking
+from app.storage.reply import Reply
 from app.storage.wording import about_tokens
 from app.text.language import number, tr
+from mlx_engine.contract.limits import shrinking_windows
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.contract.token_counts import PromptParts, TokenCount
 
 NEARLY_FULL = 0.9
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
 IMAGE_TOKENS = 4200  # upper bound of an image
+IMAGE_LETTERS = 4000  # of a text with as many tokens as a typical image
 SHORTEST = "a"  # message
 
 Part = Literal["system", "tools", "chat", "text", "file", "message"]
@@ -49,7 +53,7 @@ class ContextUse:
     draft: bool = False  # whether a message is counted too
     misfit: Misfit | None = None  # if the prompt doesn't fit
     exact: bool = True  # False for an estimate
-    left_out: int = 0  # number of the chat's oldest messages that aren't sent
+    left_out: int = 0  # number of the chat's oldest messages that aren't sent, as the chat shows them
     parts: PromptParts | None = None  # what the tokens are, if known
 
     @property
@@ -93,12 +97,18 @@ def use_text(use: ContextUse) -> str:
         return misfit_text(use.misfit)
     if use.full:
         return tr("This chat is full ({limit} tokens)", limit=limit)
-    if use.left == 1:
-        return tr("{about}1 token left", about=about)
     left, used = number(use.left), number(use.used)
+    text = tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
     if use.nearly_full:
-        return tr("{about}{left} tokens left", about=about, left=left)
-    return tr("{about}{used} of {limit} tokens used · {left} left", about=about, used=used, limit=limit, left=left)
+        text = tr("{about}{left} tokens left", about=about, left=left)
+    if use.left == 1:
+        text = tr("{about}1 token left", about=about)
+    if not use.left_out:
+        return text
+    unread = tr("{count} older messages won't be read", count=number(use.left_out))
+    if use.left_out == 1:
+        unread = tr("1 older message won't be read")
+    return f"{unread} · {text}"
 
 
 def parts_text(use: ContextUse) -> str:
@@ -177,8 +187,8 @@ class NextPrompt:
         texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
         images = sum(len(one.images) for one in request.messages)
         texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.base.tools]
-        letters = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts)
-        return letters + images * IMAGE_TOKENS + TEMPLATE_TOKENS
+        size = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts)
+        return size + images * IMAGE_TOKENS + TEMPLATE_TOKENS
 
 
 def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse]:
@@ -189,9 +199,47 @@ def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse
     needs_message = not prompt.history or prompt.base.rolling is not None  # then the oldest turns make room for any next message
     stand_in = not prompt.has_message and needs_message
     whole = yield prompt.counted(SHORTEST if stand_in else "", parts=not stand_in)
-    exact = whole.exact and not stand_in
-    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, whole.left_out, whole.parts)
+    exact, left_out = whole.exact and not stand_in, _as_shown(prompt.history[: whole.left_out])
+    use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, left_out, whole.parts)
     return replace(use, misfit=(yield from _misfit(prompt, whole))) if use.full else use
+
+
+def estimate(prompt: NextPrompt, reply: Reply, limit: int) -> ContextUse | None:
+    """Estimate the use without the next message from the last reply's statistics.
+
+    Text that has come or gone since then counts as many tokens per letter as that reply and its prompt had.
+    """
+    stats = next(iter(reply.step_stats[-1:]), reply.stats)
+    if stats is None or not stats.prompt_tokens:
+        return None
+    request = prompt.counted(SHORTEST).request
+    whole = letters_of(replace(request, messages=request.messages[:-1]))
+    own = letters_of(GenerationRequest(reply.messages[-1:]))
+    then = reply.prompt_letters + own if reply.prompt_letters else whole  # earlier versions didn't store it
+    use = ContextUse(0, limit, exact=False)
+    for messages, left_out in shrinking_windows(request):
+        now = letters_of(replace(request, messages=messages[:-1]))
+        used = round((stats.prompt_tokens + stats.tokens) * now / max(1, then))
+        use = replace(use, used=used, left_out=_as_shown(prompt.history[:left_out]))
+        if not use.full:
+            break
+    return use
+
+
+def letters_of(request: GenerationRequest) -> int:
+    """Return the size of a prompt in letters, for estimates."""
+    texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
+    texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in request.tools]
+    return sum(map(len, texts)) + IMAGE_LETTERS * sum(len(one.images) for one in request.messages)
+
+
+def _as_shown(messages: Sequence[Message]) -> int:
+    """Return the number of messages that a chat shows for these.
+
+    A reply with calls and their results is one message there.
+    """
+    roles = ("user", *(one.role for one in messages))
+    return sum("user" in pair for pair in pairwise(roles))
 
 
 def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, TokenCount, Misfit]:

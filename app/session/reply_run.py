@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from app.session.chat_library import ChatLibrary
+from app.session.context_use import letters_of
 from app.session.engine_adapter import Delivery, EngineAdapter
 from app.session.tool_box import ToolBox
 from app.storage.attachments import shown_to
@@ -60,6 +61,7 @@ class ReplyRun(QObject):
         self.turn, self.chat = turn, chat
         self._state = ToolTurn(request, tools, tool_box.approvals, chat.id, turn.reply.calls, most_steps, can_see=True)
         self._can_see = can_see
+        self._sent = request  # the latest step
         self._saved_length = -1
         self._over = False
 
@@ -117,6 +119,7 @@ class ReplyRun(QObject):
             request = replace(request, seed=reply.stats.seed)
         if request.rolling is not None:
             request = replace(request, rolling=max(request.rolling, reply.left_out))
+        self._sent = request
         receive = partial(self._receive, state.requests + 1)
         state.submitted(self._engine.submit(request, receive).cancel)
 
@@ -138,6 +141,10 @@ class ReplyRun(QObject):
 
     def _accept(self, reply: Reply, event: Event, at_s: float) -> None:
         state = self._state
+        if isinstance(event, Finished) and (reply.stats is None or reply.calls):  # of Continue, only the first prompt is reported
+            head = sum(message.role == "system" for message in self._sent.messages)
+            messages = (*self._sent.messages[:head], *self._sent.messages[head + reply.left_out :])
+            reply.prompt_letters = letters_of(replace(self._sent, messages=messages))
         reply.accept(event, at_s)
         match event:
             case ToolCall() as call:

@@ -32,6 +32,7 @@ _REPLY = (
     "drafted",
     "accepted",
     "left_out",
+    "prompt_letters",
     "result_length",
     "stats",
     "calls",

@@ -151,6 +151,7 @@ class Reply:
     drafted: int = 0
     accepted: int = 0
     left_out: int = 0  # number of oldest messages that were not sent
+    prompt_letters: int = 0  # size of the prompt whose tokens the statistics report, see `letters_of`
     result_length: int = 0  # characters of each result that were sent, at most; 0 for all
     rate: LiveRate = field(default_factory=LiveRate)
     thinking_s: float | None = None  # seconds from the first to the last thinking text

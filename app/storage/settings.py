@@ -32,7 +32,7 @@ class ChatSettings:
     def inherited(self) -> "ChatSettings":
         """The settings without what is meant for this chat only."""
         servers = tuple(name for name in self.tool_servers if name not in self.example_servers)
-        return replace(self, private=False, tool_servers=servers, example_servers=())
+        return replace(self, private=False, rolling=False, tool_servers=servers, example_servers=())
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

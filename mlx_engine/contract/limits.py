@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,6 +61,22 @@ def rolling_window(
         index = bisect_left(later, True, key=lambda at: count(sent_from(at)) <= room - limit // 4)
         start = later[min(index, len(later) - 1)]
     return sent_from(start)
+
+
+def shrinking_windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
+    """Yield the messages to send and the number left out, ever more.
+
+    A server doesn't say how much fits, so each is tried if the one before was too long.
+    """
+    messages = request.messages
+    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
+    if request.rolling is None or not starts:
+        yield messages, 0
+        return
+    starts = [at for at in starts if at >= head + request.rolling] or starts[-1:]
+    for turn in sorted({min(2**step - 1, len(starts) - 1) for step in range(len(starts).bit_length() + 1)}):
+        yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
 
 
 def shorten_results(

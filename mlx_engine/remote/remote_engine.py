@@ -14,7 +14,7 @@ import httpx2
 from mlx_engine.contract.client import Deliver, EngineClient, Run
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import ContestantEvent, Event, Failed, Finished, LoadProgress, PrefillProgress, PromptsSaved
-from mlx_engine.contract.limits import cut_results, result_lengths
+from mlx_engine.contract.limits import cut_results, result_lengths, shrinking_windows
 from mlx_engine.contract.requests import (
     Compare,
     Connect,
@@ -311,23 +311,10 @@ def _attempts(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...],
         Messages, the number of oldest messages left out, and the maximum length of tool results (0 for no limit).
     """
     messages, left_out = request.messages, 0
-    for messages, left_out in _windows(request):
+    for messages, left_out in shrinking_windows(request):
         yield messages, left_out, 0
     for length in result_lengths(messages)[::-4] if request.shorten_results else ():  # about half as long each time
         yield cut_results(messages, length), left_out, length
-
-
-def _windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """Yield the messages to send and the number left out, ever more."""
-    messages = request.messages
-    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
-    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
-    if request.rolling is None or not starts:
-        yield messages, 0
-        return
-    starts = [at for at in starts if at >= head + request.rolling] or starts[-1:]
-    for turn in sorted({min(2**step - 1, len(starts) - 1) for step in range(len(starts).bit_length() + 1)}):
-        yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
 
 
 async def _events(client: EngineClient, request: Request) -> AsyncIterator[Event]:

@@ -500,6 +500,11 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>1 older message won't be read</source>
+            <translation>1 ältere Nachricht wird nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>Chat template</source>
             <translation>Chat-Vorlage</translation>
         </message>
@@ -587,6 +592,11 @@
             <location filename="../../app/session/context_use.py" />
             <source>{count} of {pages} pages fit</source>
             <translation>{count} von {pages} Seiten passen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{count} older messages won't be read</source>
+            <translation>{count} ältere Nachrichten werden nicht gelesen</translation>
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
@@ -2517,6 +2527,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>The latest changes in this chat can't be saved: {reason}.</source>
             <translation>Die letzten Änderungen in diesem Chat können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The oldest messages are left out when the chat fills the context</source>
+            <translation>Die ältesten Nachrichten werden weggelassen, wenn der Chat den Kontext füllt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />

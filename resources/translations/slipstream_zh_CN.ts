@@ -500,6 +500,11 @@
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
+            <source>1 older message won't be read</source>
+            <translation>1 条较早的消息不会被读取</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
             <source>Chat template</source>
             <translation>聊天模板</translation>
         </message>
@@ -587,6 +592,11 @@
             <location filename="../../app/session/context_use.py" />
             <source>{count} of {pages} pages fit</source>
             <translation>可放下 {pages} 页中的 {count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/context_use.py" />
+            <source>{count} older messages won't be read</source>
+            <translation>{count} 条较早的消息不会被读取</translation>
         </message>
         <message>
             <location filename="../../app/session/context_use.py" />
@@ -2517,6 +2527,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>The latest changes in this chat can't be saved: {reason}.</source>
             <translation>无法存储此对话的最新更改：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>The oldest messages are left out when the chat fills the context</source>
+            <translation>对话占满上下文后，会省略最早的消息</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />

@@ -3,8 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from app.session.context_use import ContextUse, NextPrompt, measure, use_text
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.cut_view import CutView
+from mlx_engine.contract.events import ToolCall
+from mlx_engine.contract.requests import GenerationRequest, Message
+from mlx_engine.contract.token_counts import TokenCount
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done, words
 
@@ -55,6 +61,49 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
 
 
 LONG_ANSWERS = ["word " * 29 + "end", "word " * 29 + "end", "word " * 35 + "end"]
+
+
+def test_the_meter_says_how_many_messages_a_smaller_context_leaves_out(start: Start) -> None:
+    """The tick said nothing until the reply, because half of the context was free again."""
+    app = start(small_engine(*(answer("word " * 9 + "end") for _ in range(5))))
+    for number in range(5):
+        app.ask(f"Question {number}")
+    app.session.change(rolling=True)
+    context = app.window.foot.context
+    app.until(lambda: not app.meter.counting)
+    assert context.isVisible() and "older" not in context.label.text(), "60 of 100 tokens fit"
+    assert context.toolTip().endswith("The oldest messages are left out when the chat fills the context")
+    app.engine.pair = replace(app.engine.pair, context_limit=40)
+    app.activity.use()
+    app.until(lambda: app.loader.pair is not None and app.loader.pair.context_limit == 40 and not app.loader.running)
+    app.type("Go on")
+    app.until(lambda: not app.meter.counting)
+    assert app.meter.use is not None and app.meter.use.share < 0.5
+    assert context.isVisible() and context.label.text().startswith("8 older messages won't be read · ")
+    left_out = app.meter.use.left_out
+    app.ask("Go on")
+    assert app.session.chat.turns[-1].reply.left_out == left_out
+
+
+def test_messages_left_out_are_counted_as_the_chat_shows_them() -> None:
+    call = ToolCall("1", "add", "{}")
+    reply = (Message("assistant", "", calls=(call,)), Message("tool", "4", call_id="1"), Message("assistant", "It is 4."))
+    steps = measure(NextPrompt(GenerationRequest(rolling=0), (Message("user", "2 + 2?"), *reply) * 3, "Hi"))
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        steps.send(TokenCount(9, 100, left_out=8))
+    assert end.value.value.left_out == 4
+    assert use_text(end.value.value) == "4 older messages won't be read · 9 of 100 tokens used · 91 left"
+    assert use_text(ContextUse(9, 100, left_out=1)).startswith("1 older message won't be read · ")
+
+
+def test_a_new_chat_has_no_rolling_window_of_the_chat_before(begin: Begin) -> None:
+    app = begin(small_engine(*LONG))
+    fill(app)
+    app.session.continue_rolling()
+    app.session.change(thinking=True)
+    app.session.new_chat()
+    assert not app.session.chat.settings.rolling and app.session.chat.settings.thinking
 
 
 def test_a_reply_that_filled_the_context_is_continued_in_the_window(begin: Begin) -> None:

@@ -129,7 +129,8 @@ def check_chat(app: Session, engine: PromptingEngine, data: st.DataObject) -> Co
             assert use.exact and use.used == first.prompt_tokens
             assert use.parts is not None and use.parts.total == use.used and min(vars(use.parts).values()) >= 0
             if not sent.calls:  # otherwise, results have made room
-                assert use.left_out == sent.left_out
+                left_out = [one for one in engine.requests[known].messages if one.role != "system"][: sent.left_out]
+                assert use.left_out == 2 * sum(one.role == "user" for one in left_out), "questions and replies, as shown"
             outcomes.update(["exact", *(name for name, tokens in vars(use.parts).items() if tokens)])
             outcomes["with messages left out"] += use.left_out > 0
             outcomes["with calls"] += bool(sent.calls)

@@ -13,6 +13,7 @@ from PySide6.QtGui import Qt
 from app.session.context_use import use_text
 from app.storage import wording
 from app.storage.comparison_record import ComparisonRecord
+from app.views.chat.foot import ContextView
 from app.views.compare.compare_view import CompareDialog
 from app.views.machine.this_mac import ThisMacDialog
 from app.views.tools.tools_button import ToolsButton
@@ -308,6 +309,57 @@ class TestPrivateChats:
             app.meter.count_now()
             assert use_text(app.meter.use) == "~128 of 2,048 tokens used · 1,920 left"
             assert replies_asked(replay) == 1
+
+
+class TestEstimates:
+    WORDS = 300
+
+    def body(self, body: bytes) -> Response:
+        """A reply of words, and statistics at a token for each word sent, or an error if they are too many."""
+        sent = sum(len(message["content"].split()) for message in json.loads(body)["messages"])
+        if sent >= 1000:
+            return recorded("vllm_dflash/err_too_long")
+        choice = {"index": 0, "delta": {"content": "word " * self.WORDS}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": sent, "completion_tokens": self.WORDS, "total_tokens": sent + self.WORDS}
+        chunks = ({"choices": [choice]}, {"choices": [], "usage": usage})
+        text = "".join(f"data: {json.dumps({'model': 'demo', **chunk})}\n\n" for chunk in chunks)
+        return Response(200, (("content-type", "text/event-stream"),), f"{text}data: [DONE]\n\n".encode())
+
+    def small(self) -> Responses:
+        models = {"object": "list", "data": [{"id": "demo", "owned_by": "vllm", "max_model_len": 1000}]}
+        return VLLM | {MODELS: Response(200, JSON, json.dumps(models).encode()), CHAT: self.body}  # type: ignore[dict-item]
+
+    def test_a_summary_that_comes_or_goes_changes_the_estimate(self, begin: Begin) -> None:
+        """The meter stayed at what the server had reported before."""
+        app = begin()
+        with connected(app, self.small()):
+            for _ in range(3):
+                app.ask("word word")
+            app.meter.count_now()
+            assert app.meter.use is not None and app.meter.use.used == 906, "as reported"
+            turns = app.session.chat.turns
+            app.session.set_summary(turns[1].last, "word " * 50)
+            app.meter.count_now()
+            used = app.meter.use.used
+            app.ask("word")
+            stats = app.session.chat.turns[-1].reply.stats
+            assert stats is not None and abs(stats.prompt_tokens - used) <= 5, "the new message, and longer words of the summary"
+            app.session.set_summary(turns[1].last, "")
+            app.meter.count_now()
+            assert abs(app.meter.use.used - 1207) <= 5
+
+    def test_the_estimate_says_how_many_messages_are_left_out(self, begin: Begin) -> None:
+        app = begin()
+        with connected(app, self.small()):
+            for _ in range(3):
+                app.ask("word " * 80)
+            app.session.change(rolling=True)
+            app.meter.count_now()
+            assert app.meter.use is not None and app.meter.use.left_out == 2
+            view = ContextView(app.theme, app.meter)
+            assert view.toolTip() == "The oldest messages are left out when the chat fills the context"
+            app.ask("word")
+            assert app.session.chat.turns[-1].reply.left_out == 2
 
 
 HTML = Response(502, (("content-type", "text/html"),), b"<html>Bad Gateway</html>")

@@ -118,9 +118,9 @@ class Foot(QWidget):
 
 
 class ContextView(QWidget):
-    """A short bar and a token count, shown once the context is half full.
+    """A short bar and a token count of the next prompt.
 
-    They stand out more as it fills.
+    They are shown once the context is half full, or if messages are left out. They stand out more as it fills.
     """
 
     def __init__(self, theme: Theme, meter: ContextMeter) -> None:
@@ -139,7 +139,7 @@ class ContextView(QWidget):
         counting = self._meter.counting
         use = None if counting else self._meter.use
         if not counting:
-            self._shown = use is not None and use.share >= SHOWN_FROM
+            self._shown = use is not None and (use.share >= SHOWN_FROM or use.left_out > 0)
         self.setVisible(self._shown)
         full = use is not None and use.full
         self._bar.color = "danger" if full else "accent"
@@ -149,9 +149,11 @@ class ContextView(QWidget):
         if use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
         self.label.setText(text)
-        why = tr("Replies stop when the chat fills the context")
+        stops = tr("Replies stop when the chat fills the context")
+        why = tr("The oldest messages are left out when the chat fills the context") if self._meter.rolling else stops
         self.setToolTip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why))))
-        set_look(self.label, "danger" if full else "secondary" if use is not None and use.nearly_full else "faint")
+        stands_out = use is not None and (use.nearly_full or use.left_out > 0)
+        set_look(self.label, "danger" if full else "secondary" if stands_out else "faint")
 
 
 class ElsewhereBar(FootBar):
