@@ -23,7 +23,7 @@ from app.views.chat.thinking_button import ThinkingButton
 from app.views.chat.unread_bar import UnreadBar
 from app.views.tools.tool_chips import ToolChips
 from app.views.tools.tools_button import ToolsButton
-from app.widgets.controls import ThinBar, announce, button, small_label
+from app.widgets.controls import ThinBar, announce, as_tooltip, button, small_label
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
@@ -151,7 +151,7 @@ class ContextView(QWidget):
         self.label.setText(text)
         stops = tr("Replies stop when the chat fills the context")
         why = tr("The oldest messages are left out when the chat fills the context") if self._meter.rolling else stops
-        self.setToolTip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why))))
+        self.setToolTip(as_tooltip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why)))))
         stands_out = use is not None and (use.nearly_full or use.left_out > 0)
         set_look(self.label, "danger" if full else "secondary" if stands_out else "faint")
 
