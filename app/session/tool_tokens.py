@@ -45,7 +45,7 @@ class ToolTokens(QObject):
         self._counted, self.count = (pair, specs), None
         if specs and not self._loader.sent_to:
             request = GenerationRequest(_PROBE, tools=specs)
-            self._engine.submit(CountTokens(request, estimate=True), partial(self._receive, self._counted))
+            self._engine.submit(CountTokens(request, estimate=True, parts=True), partial(self._receive, self._counted))
         self.changed.emit()
 
     def _receive(self, counted: object, deliveries: list[Delivery]) -> None:
