@@ -105,6 +105,7 @@ def group() -> Iterator[Path]:
         made.rmdir()
 
 
+@pytest.mark.long
 def test_replies_survive_a_tightened_group(group: Path, tmp_path: Path) -> None:
     folders = [str(GOLDEN / "e2e_qwen3" / part) for part in ("target", "drafter")]
     child = subprocess.run(
