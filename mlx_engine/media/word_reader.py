@@ -36,7 +36,8 @@ def text(data: memoryview, most: int) -> str:
             names = set(archive.namelist())
             levels = _levels(_part(archive, _STYLES)) if _STYLES in names else {}
             parts = [_part(archive, name) for name in (_MAIN, *_NOTES) if name == _MAIN or name in names]
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, EOFError, OSError) as error:  # also encrypted ones
+    # RuntimeError also means that it is encrypted, or compressed in an unknown way
+    except (zipfile.BadZipFile, KeyError, RuntimeError, EOFError, OSError) as error:
         raise Unreadable("document_damaged") from error
     found, room = [], most
     for part in parts:

@@ -95,10 +95,10 @@ def group() -> Iterator[Path]:
         own = mount / "memory" / paths["memory"] if "memory" in paths else mount / paths[""]
         made = own / f"slipstream-test-{os.getpid()}"
         made.mkdir()
-    except (OSError, KeyError, IndexError):
+    except (OSError, KeyError, IndexError):  # a container often gives no right to make groups; test_relief simulates the pressure
         pytest.skip("this computer has no memory groups, or the tests may not make one")
     try:
-        if not any((made / name).exists() for name in ("memory.max", "memory.limit_in_bytes")):
+        if not any((made / name).exists() for name in ("memory.max", "memory.limit_in_bytes")):  # nothing to tighten
             pytest.skip("groups of the tests can't have a memory limit here")
         yield made
     finally:
