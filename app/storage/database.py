@@ -225,7 +225,7 @@ def _start_over(file: Path, reason: str) -> OpenedStore:
         lost = tr("Not recovered: {chats}.", chats=wording.chats(found.lost)) if found.lost else ""
         outcome = sentences(recovered, lost or (tr("Some chats or messages may be missing.") if found.remark else ""))
     else:
-        nothing = tr("Nothing could be recovered.") if found is None and reason == _damaged() else ""
+        nothing = tr("Nothing could be recovered.") if reason == _damaged() and (found is None or found.lost) else ""
         outcome = sentences(nothing, tr("The old file was moved to {aside}.", aside=aside))
     return OpenedStore(store, saves=True, notice=sentences(reason, outcome), file=file)
 
@@ -234,7 +234,7 @@ def _recover(damaged: Path, store: Store) -> ImportedChats | None:
     """Copy readable rows of a damaged file, and return its content.
 
     Returns:
-        None if no chat can be read.
+        None if it can't be read at all.
     """
     try:
         found = read_database(damaged)

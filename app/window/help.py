@@ -1,6 +1,7 @@
 """The Help window: the pages of docs/ and the keyboard shortcuts."""
 
 import re
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -165,6 +166,8 @@ class HelpDialog(QDialog):
 
     def _turn_page(self, step: int) -> bool:
         """Show the next or previous listed page. Return whether it has matches."""
+        if not self.search.text().split():
+            return False
         listed = [row for row in range(self.list.count()) if not self.list.item(row).isHidden()]
         others = (row for row in listed[::step] if (row - self.list.currentRow()) * step > 0)
         if listed:
@@ -260,5 +263,6 @@ def _native(*keys: str) -> str:
     return ", ".join(QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText) for key in keys)
 
 
+@cache
 def _read(page: str) -> str:
     return (FOLDER / f"{page}.md").read_text(encoding="utf-8")

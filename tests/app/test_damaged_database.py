@@ -16,7 +16,7 @@ from app.storage import chat_import, wording
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, _why_unusable, open_store
-from app.storage.salvage import read_database
+from app.storage.salvage import DatabaseFiles, ImportedChats, read_database
 from app.storage.settings import ChatSettings, Preset
 from app.storage.store import Folder, Snapshot, Store
 from app.storage.store_thread import StoreThread
@@ -400,3 +400,11 @@ def test_something_other_than_a_file_that_can_not_be_written_is_not_read(tmp_pat
     opened.store.close()
     with pytest.raises(UserError, match=r"Can't read|isn't a regular file"):
         chat_import.read(place)
+
+
+def test_the_notice_says_that_no_chat_was_recovered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / FILE).write_bytes(b"x" * 100)
+    monkeypatch.setattr("app.storage.database.read_database", lambda file: ImportedChats(DatabaseFiles(file), lost=2))
+    opened = open_store(tmp_path)
+    opened.store.close()
+    assert "Nothing could be recovered. The old file was moved to" in opened.notice

@@ -96,6 +96,11 @@ def test_a_search_of_help_begins_at_the_best_heading_and_goes_on(start: Start, q
     dialog.search.setText("zzzz")
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
     assert dialog.isVisible()
+    dialog.search.clear()
+    shown = dialog.page
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_F3):
+        qtbot.keyClick(dialog.search, key)
+    assert dialog.page == shown
 
 
 def test_a_search_of_help_shows_a_page_with_the_words_in_a_heading(start: Start) -> None:
