@@ -37,40 +37,40 @@ def pages(data: memoryview, pixels: int) -> dict[str, object]:
 
     Without a reason, the text is enough. A page that can't be drawn has the size 0 x 0.
     """
-    found, room = [], MOST_TEXT
+    found = []
     with _document(data) as document:
-        if (count := len(document)) > MOST_PAGES:
-            raise Unreadable("pdf_too_many_pages", pages=count, limit=MOST_PAGES)
-        for number in range(count):
-            with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
-                room -= textpage.count_chars()
-                if room < 0:
-                    raise Unreadable("pdf_too_much_text", limit=MOST_TEXT)
-                text = _cleaned(textpage.get_text_bounded(*_EVERYWHERE))
-                scale = _scale(page, pixels)
-                found.append((text, _why_picture(page, text), *(ceil(edge * scale) for edge in page.get_size())))
+        for page, text in _page_texts(document, MOST_PAGES, MOST_TEXT, "pdf_too_much_text"):
+            scale = _scale(page, pixels)
+            found.append((text, _why_picture(page, text), *(ceil(edge * scale) for edge in page.get_size())))
     return {"pages": found}
 
 
 def texts(data: memoryview, most_pages: int, most_text: int) -> tuple[list[str], list[tuple[int, str, int]]]:
     """Return all pages' texts, and level, title, and page of each outline entry."""
-    found, room = [], most_text
     with _document(data) as document:
-        if (count := len(document)) > most_pages:
-            raise Unreadable("pdf_too_many_pages", pages=count, limit=most_pages)
-        for number in range(count):
-            with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
-                room -= textpage.count_chars()
-                if room < 0:
-                    raise Unreadable("document_too_much_text", limit=most_text)
-                found.append(_cleaned(textpage.get_text_bounded(*_EVERYWHERE)))
+        found = [text for _, text in _page_texts(document, most_pages, most_text, "document_too_much_text")]
         outline = []
         for entry in islice(document.get_toc(max_depth=_DEEPEST_OUTLINE), _MOST_ENTRIES):
             target = entry.get_dest()
             place = None if target is None else target.get_index()
-            if place is not None and 0 <= place < count:
+            if place is not None and 0 <= place < len(found):
                 outline.append((entry.level, entry.get_title(), place))
     return found, outline
+
+
+def _page_texts(
+    document: pypdfium2.PdfDocument, most_pages: int, most_text: int, too_much: str
+) -> Iterator[tuple[pypdfium2.PdfPage, str]]:
+    """Yield each page, open until the next one, and its text."""
+    if (count := len(document)) > most_pages:
+        raise Unreadable("pdf_too_many_pages", pages=count, limit=most_pages)
+    room = most_text
+    for number in range(count):
+        with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
+            room -= textpage.count_chars()
+            if room < 0:
+                raise Unreadable(too_much, limit=most_text)
+            yield page, _cleaned(textpage.get_text_bounded(*_EVERYWHERE))
 
 
 def picture(data: memoryview, number: int, pixels: int) -> bytes:
