@@ -75,7 +75,7 @@ class _RememberingHub(Hub):
     def __init__(self) -> None:
         super().__init__()
         self._listings: dict[tuple[str, str], RepoListing] = {}
-        self._files: dict[tuple[str, str], dict] = {}
+        self._files: dict[tuple[str, str, str], dict] = {}
 
     def listing(self, repo: str, revision: str = "main") -> RepoListing:
         if (repo, revision) not in self._listings:
@@ -83,9 +83,10 @@ class _RememberingHub(Hub):
         return self._listings[repo, revision]
 
     def read_json(self, listing: RepoListing, path: str, most: int = LARGEST_CONFIG) -> dict:
-        if (listing.repo, path) not in self._files:
-            self._files[listing.repo, path] = super().read_json(listing, path, most)
-        return self._files[listing.repo, path]
+        key = (listing.repo, listing.commit, path)
+        if key not in self._files:
+            self._files[key] = super().read_json(listing, path, most)
+        return self._files[key]
 
 
 def audit(args: argparse.Namespace, known: Catalog) -> int:
