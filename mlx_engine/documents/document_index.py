@@ -168,8 +168,8 @@ def _add(index: sqlite3.Connection, document: int | None, name: str, pages: Sequ
     ]
     for passage in passages_of([(page.text, page.headings) for page in pages]):
         body = pages[passage.page].text[passage.start : passage.end]
-        row = (ids[passage.page], passage.start, passage.end, passage.heading, body)
-        added = index.execute("INSERT INTO passage (page, first, last, heading, text) VALUES (?, ?, ?, ?, ?)", row).lastrowid
+        row = (ids[passage.page], passage.start, passage.heading, body)
+        added = index.execute("INSERT INTO passage (page, first, heading, text) VALUES (?, ?, ?, ?)", row).lastrowid
         _change_words(index, "", added, name, passage.heading, body)
 
 

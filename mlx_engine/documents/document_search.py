@@ -18,14 +18,11 @@ class FoundPassage:
 
     Attributes:
         page: its page, counted from 1.
-        start, end: its place in the page's text, in characters.
         heading: the headings above it, or empty.
     """
 
     document: str
     page: int
-    start: int
-    end: int
     heading: str
     text: str
 
@@ -124,7 +121,7 @@ def _inner(index: sqlite3.Connection, term: str) -> list[int]:
 
 def _passage(index: sqlite3.Connection, passage: int) -> FoundPassage:
     row = index.execute(
-        "SELECT name, number, first, last, heading, text FROM passage "
+        "SELECT name, number, heading, text FROM passage "
         "JOIN page ON page.id = passage.page JOIN document ON document.id = page.document WHERE passage.id = ?",
         (passage,),
     ).fetchone()

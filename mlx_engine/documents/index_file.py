@@ -26,7 +26,7 @@ CREATE TABLE page (
     id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL, UNIQUE (document, number)
 );
 CREATE TABLE passage (
-    id INTEGER PRIMARY KEY, page INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, page INTEGER NOT NULL, first INTEGER NOT NULL, heading TEXT NOT NULL,
     text TEXT NOT NULL
 );
 CREATE INDEX passage_by_page ON passage(page);

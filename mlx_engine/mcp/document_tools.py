@@ -78,19 +78,17 @@ class Documents:
             notes.append(f"[The documents are still being indexed: {done:,} of {total:,} files. Search again for the rest.]")
         problems = self.new_problems()
         if self._reported and not problems:
-            problems = [f"Problems of documents, as reported before: {len(self._reported):,}."]
+            problems = [f"Problems that were reported before: {len(self._reported):,}."]
         return "\n\n".join((*notes, *(f"[{without_markers(problem)}]" for problem in problems)))
 
     def new_problems(self) -> list[str]:
         """Return why documents can't be searched, without what was returned before."""
         problems = [document.problem for document in self._read(documents_in) if document.problem]
         if self._index.exceeds_limit:
-            problems.insert(
-                0, f"The folders have more than {MOST_FILES:,} files. The others aren't searched. Choose smaller folders."
-            )
+            problems.insert(0, f"Only the first {MOST_FILES:,} files are searched. Choose smaller folders.")
         new = [problem for problem in problems if problem not in self._reported]
-        self._reported = set(problems)
-        more = [f"Further documents that can't be read: {len(new) - _MOST_PROBLEMS:,}."] if len(new) > _MOST_PROBLEMS else []
+        self._reported = self._reported & set(problems) | set(new[:_MOST_PROBLEMS])
+        more = [f"Other documents that can't be read: {len(new) - _MOST_PROBLEMS:,}."] if len(new) > _MOST_PROBLEMS else []
         return new[:_MOST_PROBLEMS] + more
 
     def open_page(self, document: str, page: int) -> str:

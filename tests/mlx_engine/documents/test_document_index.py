@@ -27,7 +27,7 @@ CHANGES = st.lists(st.tuples(NAMES, st.one_of(st.none(), TEXTS), st.booleans()),
 def content(file: Path) -> dict[str, list[tuple]]:
     """Return everything in an index, without row numbers: texts, passages, and all indexed words."""
     passages = (
-        "SELECT name, number, first, last, heading, text FROM passage JOIN page ON page.id = passage.page "
+        "SELECT name, number, first, heading, text FROM passage JOIN page ON page.id = passage.page "
         "JOIN document ON document.id = page.document ORDER BY name, number, first"
     )
     with closing(sqlite3.connect(file)) as index:

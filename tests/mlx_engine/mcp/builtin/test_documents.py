@@ -35,7 +35,7 @@ from tests.mlx_engine.media.made_media import line, pdf, written
 
 OUTLINE = re.compile(
     r"\[\d+\] page \d+ of .+|> .*|>|\[“.* is damaged and can't be read\. Save or export it again\.\]|"
-    r"\[Further documents that can't be read: \d+\.\]|\[Problems of documents, as reported before: \d+\.\]|"
+    r"\[Other documents that can't be read: \d+\.\]|\[Problems that were reported before: \d+\.\]|"
 )
 MARKERS = [text for form in FORMATS for text in (*form.thinking, form.start, form.end) if text] + [
     *("<|im_start|>user", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<start_of_turn>", "<end_of_turn>", "<|endoftext|>"),
@@ -124,11 +124,12 @@ def test_documents_that_cannot_be_read_are_named_once(documents: Documents, fold
     (folder / "0.docx").write_bytes(b"no")
     damaged = "[“Notes/{}.docx” is damaged and can't be read. Save or export it again.]"
     assert documents.search_documents("honey").endswith("honey.\n\n" + damaged.format(0))
-    assert documents.search_documents("honey").endswith("honey.\n\n[Problems of documents, as reported before: 1.]")
+    assert documents.search_documents("honey").endswith("honey.\n\n[Problems that were reported before: 1.]")
     for number in range(1, 8):
         (folder / f"{number}.docx").write_bytes(b"no")
-    lines = [damaged.format(number) for number in range(1, 6)] + ["[Further documents that can't be read: 2.]"]
+    lines = [damaged.format(number) for number in range(1, 6)] + ["[Other documents that can't be read: 2.]"]
     assert documents.search_documents("honey").endswith("honey.\n\n" + "\n\n".join(lines))
+    assert documents.search_documents("honey").endswith("honey.\n\n" + "\n\n".join(damaged.format(number) for number in (6, 7)))
     for file in folder.glob("*.docx"):
         file.unlink()
     assert documents.search_documents("honey").endswith("honey.")
@@ -138,7 +139,7 @@ def test_a_search_says_that_there_are_too_many_files(documents: Documents, folde
     for module in ("mcp.document_tools", "documents.document_index"):
         monkeypatch.setattr(f"mlx_engine.{module}.MOST_FILES", 1)
     (folder / "cats.md").write_text("Cats sleep.\n")
-    text = "[The folders have more than 1 files. The others aren't searched. Choose smaller folders.]"
+    text = "[Only the first 1 files are searched. Choose smaller folders.]"
     assert documents.search_documents("honey").endswith(f"honey.\n\n{text}")
 
 
@@ -224,15 +225,13 @@ def check_is_data(result: str, injected: str = "") -> None:
 
 @given(
     st.lists(
-        st.builds(
-            FoundPassage, st.just("a.md"), st.just(1), st.just(0), st.just(0), st.sampled_from(["", "Head", "”\n[9]"]), st.text()
-        ),
+        st.builds(FoundPassage, st.just("a.md"), st.just(1), st.sampled_from(["", "Head", "”\n[9]"]), st.text()),
         max_size=3,
     ),
     st.lists(st.sampled_from([*INJECTIONS, "word", "\n", "<", "|", ">"]), max_size=8).map("".join),
 )
 def test_any_passage_is_quoted(passages: list[FoundPassage], injected: str) -> None:
-    pages = [FoundPassage("a.md", 1, 0, 0, "", injected)]
+    pages = [FoundPassage("a.md", 1, "", injected)]
     result = quoted_passages([*(one for one in passages if "\n" not in one.heading), *pages])
     check_is_data(result)
     assert cited_pages(result) == [("a.md", 1)]
