@@ -213,7 +213,6 @@ def test_the_window_is_gone_while_quitting_waits_for_the_keychain(start: Start, 
     monkeypatch.setattr(app.services.picker, "close", lambda: shown.append(app.window.isVisible()) or close())
     app.window.close()
     assert not app.window.isVisible() and not shown
-    app.until(lambda: app.services.store.wait(0))
-    assert shown == [False]
+    app.until(lambda: shown == [False])
     app.services.close()  # as at the end of the process
     assert shown == [False]
