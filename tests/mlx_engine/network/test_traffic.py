@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -268,11 +269,16 @@ def test_an_idle_connection_keeps_no_thread_awake_and_a_transfer_does(
 
     def turn_on() -> None:  # as another process does
         server.waiting.acquire()
+        while only().received <= 50_000:  # all that was sent has been read, and recorded
+            time.sleep(0.01)
         write_json(data_folder() / "offline.json", {"offline": True})
 
     with traffic.client("download", trust_env=False, timeout=600) as client:
         client.get(server.url("/1"))
-        assert waits.unlimited.wait(60)
+        for _ in range(2):  # it may have been about to wait since before the request
+            waits.unlimited.clear()
+            watcher.wake()
+            assert waits.unlimited.wait(60)
         assert only().outcome == "open" and only().received > 0
         server.waiting.acquire()  # of this response
         switch = threading.Thread(target=turn_on)
