@@ -189,7 +189,7 @@ class AfterChanges(SometimesWrong):
         return super().propose(count) if self.behind else [5] * count
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize("temperature", [pytest.param(0.0, marks=pytest.mark.long), 0.8])
 @pytest.mark.parametrize(("earlier", "errors", "gain"), [("changed at each pass", 0, 2.0), ("changed anywhere", 3, 1.1)])
 def test_both_yield_more_tokens_per_pass_than_either(tiny, temperature, earlier, errors, gain):
     prompt, limit, draw = (73, 119, 51, 37), 400, random.Random(1)

@@ -189,7 +189,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["tiny", "tiny2", pytest.param("windows", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["tiny", *(pytest.param(name, marks=pytest.mark.long) for name in ("tiny2", "windows"))])
 def test_a_reply_pauses_at_every_step_and_has_the_same_text(
     request: pytest.FixtureRequest, name: str, kind: str, tmp_path: Path
 ) -> None:
