@@ -77,7 +77,7 @@ OTHERS = (
 )
 
 
-BRIEF = {row for row in ROWS if row[0] in REFERENCES or row[0] in QUICK and "dflash" in row or row[0] == "qwen3_5"}
+BRIEF = {row for row in ROWS if row[0] in REFERENCES or (row[0] in QUICK and "dflash" in row) or row[0] == "qwen3_5"}
 COPIES = [pytest.param(row, marks=[] if row in BRIEF else pytest.mark.long, id=" ".join(row)) for row in ROWS]
 
 
