@@ -9,7 +9,8 @@ from pathlib import Path
 from app.session.pair_session import PairLoader
 from app.storage.wording import size
 from app.text.language import number, tr
-from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, saved_prompts
+from mlx_engine.cli.prompt_files import Prompts
+from mlx_engine.cli.tune import chosen_prompts, general_prompts, saved_prompts
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.limits import FEWEST_PROMPTS
 from mlx_engine.drafters.registry import parse

@@ -24,6 +24,8 @@ from mlx_engine.mcp.tool_turn import MOST_STEPS
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.network import offline
 
+_PROMPT_FILE = "file with one prompt per line; .jsonl for strings, messages, or objects with prompt or messages"
+
 
 def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") -> None:
     group = parser.add_argument_group(f"pair (default: {default})")
@@ -45,9 +47,7 @@ def add_pair(parser: argparse.ArgumentParser, default: str = "the demo pair") ->
 
 def add_tune(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prompts")
-    group.add_argument(
-        "--prompts", type=values.file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
-    )
+    group.add_argument("--prompts", type=values.file, metavar="FILE", help=_PROMPT_FILE)
     group.add_argument("--chats", action="store_true", help="use the chats saved in the app")
     group.add_argument(
         "--most", type=values.whole(10), metavar="N", help="use only the last N prompts (default: 200, or all with --new)"
@@ -135,9 +135,7 @@ def add_images(parser: argparse.ArgumentParser) -> None:
 
 def add_prompts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("several prompts (with --drafters)")
-    group.add_argument(
-        "--prompts", type=values.file, metavar="FILE", help="file with one prompt per line; .jsonl for strings or messages"
-    )
+    group.add_argument("--prompts", type=values.file, metavar="FILE", help=_PROMPT_FILE)
     group.add_argument("--chats", action="store_true", help="use your messages in the chats saved in the app")
     group.add_argument("--most", type=values.whole(1), default=20, metavar="N", help="use only the last N prompts (default 20)")
 
@@ -182,11 +180,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=values.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
-    parser.add_argument("--prompts", type=values.whole(1), metavar="N", help="use only the first N prompts")
+    parser.add_argument("--limit", type=values.whole(1), metavar="N", help="use only the first N prompts")
     parser.add_argument(
         "--set",
-        choices=("mixed", "long", "general"),
-        help="prompts: mixed (default for the demo pair), long (mixed, in long chats), or general (default for other pairs)",
+        type=values.prompt_set,
+        metavar="SET",
+        help="prompts: mixed (default for the demo pair), long (mixed, in long chats), general (default for other pairs), or a "
+        + _PROMPT_FILE,
     )
     parser.add_argument("--max-tokens", type=values.whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
     parser.add_argument(

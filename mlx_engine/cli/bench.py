@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli import bench_ratio, bench_results, bench_streams, generate, session
-from mlx_engine.cli.bench_prompts import SETS, BenchPrompt
+from mlx_engine.cli.bench_prompts import SETS, BenchPrompt, from_file
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
@@ -88,15 +88,20 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         return bench_ratio.run(args.compare[0], args.compare[1], args.json)
     if args.roofline:
         return _run_roofline(args, client)
+    given = from_file(args.set) if isinstance(args.set, Path) else None
     info = open_pair(client, args, calibrated=True)
-    prompts = args.set or ("mixed" if folders(args) == demo_pair() else "general")
+    if given is not None:
+        name, prompts = args.set.name, given
+    else:
+        name = args.set or ("mixed" if folders(args) == demo_pair() else "general")
+        prompts = SETS[name]
     before, meter = _load(), EnergyMeter()
     if args.streams:
-        together = bench_streams.measure(client, bench_streams.plan_of(args, SETS[prompts]))
+        together = bench_streams.measure(client, bench_streams.plan_of(args, prompts))
         found = None if together is None else bench_streams.summarize(together)
-        return _report(args, info, before, prompts, found, bench_streams.table)
+        return _report(args, info, before, name, found, bench_streams.table)
     plan = BenchPlan(
-        prompts=SETS[prompts][: args.prompts],
+        prompts=prompts[: args.limit],
         runs=args.runs,
         max_tokens=args.max_tokens,
         widths=_widths(args, info.block_size),
@@ -107,14 +112,14 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         measured = [replace(each, joules=None) for each in measured]
     energy = {"energy": "powercap" if meter.known and not info.remote else "unknown"}
     found = None if measured is None else energy | bench_results.summarize(measured)
-    return _report(args, info, before, prompts, found, bench_results.table)
+    return _report(args, info, before, name, found, bench_results.table)
 
 
 def _report(
     args: argparse.Namespace,
     info: PairInfo,
     before: list[float],
-    prompts: str,
+    name: str,
     found: dict[str, Any] | None,
     table: Callable[[dict[str, Any]], str],
 ) -> int:
@@ -124,7 +129,7 @@ def _report(
         args: of the command.
         info: the pair.
         before: the machine's load before.
-        prompts: name of the set.
+        name: of the set of prompts.
         found: the results, or None if they were stopped.
         table: returns the report as text.
     """
@@ -142,7 +147,7 @@ def _report(
         },
         "machine": _machine(before, _load()),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "set": prompts,
+        "set": name,
         "max_tokens": args.max_tokens,
         "cool_down_s": args.cool_down,
         **found,

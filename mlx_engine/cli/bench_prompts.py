@@ -1,4 +1,4 @@
-"""Benchmark prompts, from resources/bench_prompts.json.
+"""Benchmark prompts: from resources/bench_prompts.json, or from a file.
 
 - `mixed`: the demo pair's kinds of questions, with new operands and wordings.
 - `long`: the same kinds in long chats, including repeated questions.
@@ -12,26 +12,48 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import resources
+from mlx_engine.cli.prompt_files import read_prompts
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Message
 
 
 @dataclass(frozen=True)
 class BenchPrompt:
-    """A question, the kind of its answer, and the messages before it (user first)."""
+    """The messages of a prompt, with the question last, and the kind of its answer."""
 
     kind: str
-    text: str
-    before: tuple[str, ...] = ()
+    messages: tuple[Message, ...]
 
     @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages, with the question last."""
-        earlier = tuple(Message("assistant" if index % 2 else "user", text) for index, text in enumerate(self.before))
-        return (*earlier, Message("user", self.text))
+    def text(self) -> str:
+        """The question."""
+        return self.messages[-1].content
+
+
+def _alternating(*texts: str) -> tuple[Message, ...]:
+    """Return messages of the user and the model in turns, the user's first."""
+    return tuple(Message("assistant" if at % 2 else "user", text) for at, text in enumerate(texts))
 
 
 SETS = {
-    name: tuple(BenchPrompt(prompt["kind"], prompt["text"], tuple(prompt.get("before", ()))) for prompt in prompts)
+    name: tuple(BenchPrompt(prompt["kind"], _alternating(*prompt.get("before", ()), prompt["text"])) for prompt in prompts)
     for name, prompts in json.loads((Path(resources.__file__).parent / "bench_prompts.json").read_text(encoding="utf-8")).items()
 }
 PROMPTS = SETS["mixed"]
+
+
+def from_file(file: Path) -> tuple[BenchPrompt, ...]:
+    """Return the prompts in a file. Their kind is the file's name.
+
+    Replies after the last question are left out.
+
+    Raises:
+        UserError: the file can't be read, or is empty.
+    """
+    prompts = []
+    for messages in read_prompts(file):
+        last = max(at for at, message in enumerate(messages) if message.role == "user")
+        prompts.append(BenchPrompt(file.name, messages[: last + 1]))
+    if not prompts:
+        raise UserError("prompts_empty", "“{file}” has no prompts. Write one prompt per line.", file=str(file))
+    return tuple(prompts)

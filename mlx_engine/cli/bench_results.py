@@ -151,7 +151,7 @@ def _quartiles(values: Sequence[float | None]) -> list[float] | None:
 
 
 def _row(each: MeasuredReply) -> dict[str, Any]:
-    row = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.before)}
+    row = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.messages) - 1}
     return row | {"prompt_tok_s": each.stats.prompt_tok_s, "joules": each.joules} | generate.as_json(each.reply)["stats"]
 
 

@@ -231,6 +231,6 @@ def table(report: dict[str, Any]) -> str:
 def plan_of(args: argparse.Namespace, prompts: Sequence[BenchPrompt]) -> StreamPlan:
     """Return the plan that the arguments describe."""
     most = max(args.streams)
-    count = max(args.prompts or most, most)
+    count = max(args.limit or most, most)
     repeated = [prompts[at % len(prompts)] for at in range(count - count % most)]
     return StreamPlan(args.streams, repeated, args.runs, args.max_tokens, args.cool_down)

@@ -9,8 +9,9 @@ from typing import Any
 
 from mlx_engine.cli import arguments, generate
 from mlx_engine.cli.console import note, print_json, progress, say
+from mlx_engine.cli.prompt_files import read_prompts
 from mlx_engine.cli.session import cancellable, folders, open_pair
-from mlx_engine.cli.tune import read_prompts, saved_prompts
+from mlx_engine.cli.tune import saved_prompts
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import (

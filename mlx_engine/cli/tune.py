@@ -11,19 +11,18 @@ from typing import Any
 
 import resources
 from mlx_engine.cli.console import note, print_json, say
+from mlx_engine.cli.prompt_files import Prompts, read_prompts, to_messages
 from mlx_engine.cli.session import folders, measure, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Tuned
-from mlx_engine.contract.files import cannot_read, data_folder
+from mlx_engine.contract.files import data_folder
 from mlx_engine.contract.limits import FEWEST_PROMPTS, MOST_PROMPTS
 from mlx_engine.contract.requests import Message, Sampling, TuneDrafter
 from mlx_engine.formats.pdf_prompts import page_text
 from mlx_engine.hardware import blas, open_files
 from mlx_engine.media.pdfs import PdfPage
 from mlx_engine.models.files.tuning_files import UnfinishedRun, delete_runs, remove_lora
-
-Prompts = list[tuple[Message, ...]]
 
 
 def run(args: argparse.Namespace, client: EngineClient) -> int:
@@ -72,37 +71,6 @@ def table(found: Tuned, count: int) -> list[str]:
     worse = ", or fell by more than 1 % on general ones" if found.general_before else ""
     why_not = f"Not saved, because tokens per round didn't rise on your prompts{worse}."
     return [*lines, f"Saved in {found.file}" if found.kept else why_not]
-
-
-def read_prompts(file: Path) -> Prompts:
-    """Return the prompts in a file.
-
-    Each line of a .jsonl file is a string, or a list of messages with `role` and `content`, which has a user's message and may end
-    with the reply. Each line of other files is the text of a prompt.
-
-    Raises:
-        UserError: the file can't be read.
-    """
-    try:
-        lines = [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
-        values = [json.loads(line) for line in lines] if file.suffix == ".jsonl" else lines
-        return [_messages(value) for value in values]
-    except OSError as error:
-        raise cannot_read(file, error) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        template = "“{file}” isn't a list of prompts. Write one prompt per line."
-        raise UserError("prompts_invalid", template, file=str(file)) from None
-
-
-def _messages(value: str | list[dict[str, str]]) -> tuple[Message, ...]:
-    if isinstance(value, str):
-        return (Message("user", value),)
-    for each in value:
-        if each["role"] not in ("system", "user", "assistant") or not isinstance(each["content"], str):
-            raise ValueError
-    if not any(each["role"] == "user" for each in value):
-        raise ValueError
-    return tuple(Message(each["role"], each["content"]) for each in value)  # type: ignore[arg-type]
 
 
 def saved_prompts(file: Path | None = None) -> Prompts:
@@ -176,7 +144,7 @@ def general_prompts(demo: bool) -> Prompts:
     folder = Path(resources.__file__).parent
     bench, more = (json.loads((folder / f"{name}_prompts.json").read_text(encoding="utf-8")) for name in ("bench", "general"))
     texts = [prompt["text"] for prompt in bench["mixed" if demo else "general"] if not prompt.get("before")]
-    return [_messages(text) for text in (texts if demo else [*texts, *more])]
+    return [to_messages(text) for text in (texts if demo else [*texts, *more])]
 
 
 def _remove(args: argparse.Namespace) -> int:

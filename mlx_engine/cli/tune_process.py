@@ -20,7 +20,8 @@ from typing import Any
 
 from mlx_engine.cli import arguments
 from mlx_engine.cli.console import discard_unreadable, flush, print_json
-from mlx_engine.cli.tune import Prompts, chosen_prompts, general_prompts, request
+from mlx_engine.cli.prompt_files import Prompts
+from mlx_engine.cli.tune import chosen_prompts, general_prompts, request
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, Tuned, WorkProgress

@@ -10,6 +10,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes
+PROMPT_SETS = ("mixed", "long", "general")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -50,6 +51,14 @@ def folder(text: str) -> Path:
 def file(text: str) -> Path:
     if not Path(text).is_file():
         raise argparse.ArgumentTypeError(f"“{text}” isn't a file")
+    return Path(text)
+
+
+def prompt_set(text: str) -> str | Path:
+    if text in PROMPT_SETS:
+        return text
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"“{text}” is neither one of {', '.join(PROMPT_SETS)}, nor a file")
     return Path(text)
 
 

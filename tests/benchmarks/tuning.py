@@ -23,7 +23,7 @@ import mlx.core as mx  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
 from mlx_engine.cli.main import main as slipstream  # noqa: E402
-from mlx_engine.cli.tune import read_prompts  # noqa: E402
+from mlx_engine.cli.prompt_files import read_prompts  # noqa: E402
 from mlx_engine.contract.requests import GenerationRequest, Sampling  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine.engine import Engine  # noqa: E402

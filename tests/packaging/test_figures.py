@@ -46,7 +46,7 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Replace the committed measurements by those of a scripted engine and made-up peers."""
     folder = tmp_path / "report"
     folder.mkdir()
-    options = ["--runs", "2", "--prompts", "3", "--cool-down", "0", "--out", str(tmp_path / "speed.json")]
+    options = ["--runs", "2", "--limit", "3", "--cool-down", "0", "--out", str(tmp_path / "speed.json")]
     assert main(["bench", *options], ScriptedEngine) == 0
     measured = json.loads((tmp_path / "speed.json").read_text())
     (folder / "speed.json").write_text(json.dumps(figures.slim(measured)))

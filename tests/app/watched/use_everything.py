@@ -140,7 +140,7 @@ def use_terminal(folder: Path, host: str, port: int, steps: list[str]) -> None:
     tuning = ["--prompts", str(prompts), "--general", str(prompts), "--max-tokens", "8", "--epochs", "1"]
     for name, command in {
         "tune": ["tune", *pair, *tuning],
-        "bench": ["bench", *pair, "--runs", "1", "--prompts", "1", "--max-tokens", "8", "--widths", "none"],
+        "bench": ["bench", *pair, "--runs", "1", "--limit", "1", "--max-tokens", "8", "--widths", "none"],
         "remote": ["generate", "Hi", "--remote", f"http://{host}:{port}"],
         "search": ["models", "search", "--hub", "target"],
     }.items():

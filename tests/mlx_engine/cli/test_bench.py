@@ -10,19 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.cli import bench_ratio, bench_results
+from mlx_engine.cli import bench_ratio, bench_results, values
 from mlx_engine.cli.bench import BenchPlan, EnergyMeter, measure, order
 from mlx_engine.cli.bench_prompts import PROMPTS, SETS, BenchPrompt
 from mlx_engine.cli.bench_results import DFLASH, PLAIN, BenchMode, MeasuredReply
 from mlx_engine.cli.main import main
 from mlx_engine.contract.events import CompletedReply
+from mlx_engine.contract.requests import Message
 from mlx_engine.engine.host import EngineHost
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 
 def test_plain_and_dflash_alternate_and_fixed_widths_follow_every_few_prompts() -> None:
     fixed = (BenchMode("dflash", 4), BenchMode("dflash", 8))
-    prompts = [BenchPrompt("talk", f"Number {n}") for n in range(6)]
+    prompts = [BenchPrompt("talk", (Message("user", f"Number {n}"),)) for n in range(6)]
     found = [(index, mode) for index, _, mode in order(prompts, 0, fixed)]
     assert Counter(found) == Counter((index, mode) for index in range(6) for mode in (PLAIN, DFLASH, *fixed))
     heads = [mode for _, mode in found if not mode.width]
@@ -100,7 +101,7 @@ def test_an_energy_counter_can_wrap(tmp_path: Path) -> None:
 def test_reports_are_written_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for path in files:
-        options = ["--runs", "2", "--prompts", "3", "--cool-down", "0", "--out", str(path)]
+        options = ["--runs", "2", "--limit", "3", "--cool-down", "0", "--out", str(path)]
         assert main(["bench", *options], ScriptedEngine) == 0
     assert "width 4" in capsys.readouterr().out
     report = json.loads(files[0].read_text())
@@ -139,7 +140,7 @@ def test_other_files_are_not_compared(text: str, tmp_path: Path, capsys: pytest.
 
 def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
-    assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "file" / "a.json")], ScriptedEngine) == 1
+    assert main(["bench", "--runs", "1", "--limit", "1", "--out", str(tmp_path / "file" / "a.json")], ScriptedEngine) == 1
     assert "Can't write to" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["bench", "--widths", "4,9"], ScriptedEngine)
@@ -147,10 +148,33 @@ def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Pa
     assert "exceeds the drafter's block size" in capsys.readouterr().err
 
 
+def test_prompts_of_a_file_are_measured_without_replies_after_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = [{"role": role, "content": role} for role in ("system", "user", "assistant", "user", "assistant")]
+    file, out, engine = tmp_path / "mine.jsonl", tmp_path / "out.json", ScriptedEngine()
+    file.write_text("\n".join(map(json.dumps, ["Why?", {"messages": chat}, {"prompt": "Not measured"}])))
+    options = ["--set", str(file), "--limit", "2", "--runs", "1", "--widths", "none", "--out", str(out)]
+    assert main(["bench", *options], lambda: engine) == 0
+    asked = {tuple(message.content for message in request.messages) for request in engine.requests}
+    assert asked == {("Why?",), ("system", "user", "assistant", "user")}
+    report = json.loads(out.read_text())
+    assert report["set"] == "mine.jsonl" and list(report["kinds"]) == ["mine.jsonl"] and report["prompts"] == 2
+    assert [(row["prompt"], row["before"]) for row in report["replies"][::2]] == [("Why?", 0), ("user", 3)]
+
+
+def test_a_set_that_has_no_prompts_or_does_not_exist_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    assert main(["bench", "--set", str(tmp_path / "empty.txt")], ScriptedEngine) == 1
+    assert "has no prompts" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["bench", "--set", "hard"], ScriptedEngine)
+    assert "“hard” is neither one of mixed, long, general, nor a file" in capsys.readouterr().err
+
+
 def test_the_prompt_sets_are_mixed_and_their_roles_alternate() -> None:
+    assert tuple(SETS) == values.PROMPT_SETS
     assert len(PROMPTS) == 24 and {prompt.kind for prompt in SETS["general"]} == {"chat", "code", "maths", "copy", "long"}
     for prompts in SETS.values():
-        assert len({(prompt.text, prompt.before) for prompt in prompts}) == len(prompts)
+        assert len({prompt.messages for prompt in prompts}) == len(prompts)
         assert all(a.kind != b.kind for a, b in pairwise(prompts))
         for prompt in prompts:
             roles = [message.role for message in prompt.messages]

@@ -111,7 +111,7 @@ def test_eight_replies_are_measured_together_even_if_they_are_slower(capsys: pyt
         def gains(self, running: int) -> bool:
             return False
 
-    options = ["--streams", "8", "--runs", "1", "--prompts", "8", "--json"]
+    options = ["--streams", "8", "--runs", "1", "--limit", "8", "--json"]
     assert main(["bench", *options], Declining) == 0
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert all(sides["8"]["tok_s"] > 0 for sides in report["streams"].values())

@@ -403,7 +403,7 @@ class TestChat:
 class TestBenchAndDoctor:
     def test_bench_alternates_modes_and_reports_every_reply(self, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine()
-        assert main(["bench", "--json", "--runs", "2", "--prompts", "3"], lambda: engine) == 0
+        assert main(["bench", "--json", "--runs", "2", "--limit", "3"], lambda: engine) == 0
         report = json.loads(capsys.readouterr().out)
         assert (report["runs"], report["prompts"], report["compared"], report["identical"]) == (2, 3, 6, 6)
         assert report["ratio"] == pytest.approx(3.0)
@@ -413,7 +413,7 @@ class TestBenchAndDoctor:
         assert {"blas", "threads", "load_before", "load_after"} <= set(report["machine"])
 
     def test_bench_prints_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["bench", "--runs", "1", "--prompts", "2"], ScriptedEngine) == 0
+        assert main(["bench", "--runs", "1", "--limit", "2"], ScriptedEngine) == 0
         assert "DFlash / plain: 3.00" in capsys.readouterr().out
 
     def test_doctor(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_a_canceled_reply_keeps_its_beginning(remote: RemoteEngine) -> None:
 def test_a_benchmark_reports_the_server_and_nothing_about_this_computer(
     server: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--remote", server.url, "--remote-key", "sk-test-key", "--runs", "1", "--prompts", "1", "--max-tokens", "8"]
+    options = ["--remote", server.url, "--remote-key", "sk-test-key", "--runs", "1", "--limit", "1", "--max-tokens", "8"]
     assert main(["bench", *options, "--widths", "4"]) == 0
     out = capsys.readouterr().out
     assert f"Server: {server.url.removeprefix('http://')}\n" in out

@@ -11,6 +11,7 @@ import pytest
 from mlx_engine.cli import session
 from mlx_engine.cli import tune as command
 from mlx_engine.cli.main import main
+from mlx_engine.cli.prompt_files import read_prompts
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Tuned, WorkProgress
 from mlx_engine.contract.requests import Message, TuneDrafter
@@ -151,24 +152,26 @@ def test_options_in_conflict_are_usage_errors(arguments, problem, capsys):
 def test_prompts_are_lines_of_text_or_json(tmp_path):
     plain, lines = tmp_path / "prompts.txt", tmp_path / "prompts.jsonl"
     plain.write_text('First?\n\n["not JSON"]\n')
-    assert command.read_prompts(plain) == [(Message("user", "First?"),), (Message("user", '["not JSON"]'),)]
+    assert read_prompts(plain) == [(Message("user", "First?"),), (Message("user", '["not JSON"]'),)]
     chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
-    lines.write_text("\n".join(map(json.dumps, ["First?", chat])))
-    assert command.read_prompts(lines) == [(Message("user", "First?"),), (Message("system", "Be brief."), Message("user", "Why?"))]
+    first, second = (Message("user", "First?"),), (Message("system", "Be brief."), Message("user", "Why?"))
+    lines.write_text("\n".join(map(json.dumps, ["First?", {"prompt": "First?"}, chat, {"id": 7, "messages": chat}])))
+    assert read_prompts(lines) == [first, first, second, second]
 
 
-INVALID = ["{", "1", '[{"role": "user"}]', '[{"role": "stranger", "content": ""}]', '[{"role": "user", "content": 1}]']
+INVALID = ["{", "{}", "1", '{"prompt": 1}', '{"messages": [1]}', '[{"role": "user"}]']
+MESSAGES = ['[{"role": "stranger", "content": ""}]', '[{"role": "user", "content": 1}]']
 
 
 NO_QUESTION = ["[]", '[{"role": "assistant", "content": "A"}]', '[{"role": "system", "content": "A"}]']
 
 
-@pytest.mark.parametrize("text", [*INVALID, *NO_QUESTION])
+@pytest.mark.parametrize("text", [*INVALID, *MESSAGES, *NO_QUESTION])
 def test_other_lines_are_refused(tmp_path, text):
     file = tmp_path / "prompts.jsonl"
     file.write_text(text)
     with pytest.raises(UserError, match="isn't a list of prompts"):
-        command.read_prompts(file)
+        read_prompts(file)
 
 
 def test_missing_chats_are_an_error(tmp_path):
@@ -179,7 +182,7 @@ def test_missing_chats_are_an_error(tmp_path):
 def test_only_line_feeds_end_a_prompt_and_a_byte_order_mark_is_not_part_of_one(tmp_path):
     file = tmp_path / "prompts.jsonl"
     file.write_bytes('\ufeff"a\u2028b"\r\n"c\x85d"\n'.encode())
-    assert command.read_prompts(file) == [(Message("user", "a\u2028b"),), (Message("user", "c\x85d"),)]
+    assert read_prompts(file) == [(Message("user", "a\u2028b"),), (Message("user", "c\x85d"),)]
 
 
 def test_enough_general_prompts_are_built_in():
