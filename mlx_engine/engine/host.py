@@ -43,7 +43,7 @@ _MIN_ACTIVE = 4  # so that a short reply needn't wait for a long one; agents sen
 _FIRST_REPLY_S = 10.0  # assumed duration of a reply before any has ended
 _LATEST_WEIGHT = 0.2  # weight of the latest reply in the average duration
 _IDLE_S = 5.0  # between looks at the memory pressure while nothing runs
-_HELD_S = 0.1  # between looks while nothing runs because memory is short, after which a canceled run ends
+_HELD_S = 0.1  # how soon a canceled run that is held ends
 STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
 
 
@@ -213,7 +213,7 @@ class EngineHost:
             if not (is_idle or is_held) and self._queue.empty():
                 return True
             try:
-                run = self._queue.get(timeout=self._idle_wait() if is_idle else _HELD_S)
+                run = self._queue.get(timeout=self._idle_wait(is_held))
             except queue.Empty:
                 continue
             if run is None:
@@ -257,13 +257,16 @@ class EngineHost:
             log.exception("The memory can't be read")
         self._end(run)
 
-    def _idle_wait(self) -> float | None:
+    def _idle_wait(self, is_held: bool) -> float | None:
         """Save a part of a past prompt.
+
+        Args:
+            is_held: whether runs wait until memory is less short.
 
         Returns:
             The seconds until there is more to do, or None.
         """
-        waits = [INTERVAL_S] if self._relief.step > ReliefStep.NONE else []
+        waits = [_HELD_S] if is_held else [INTERVAL_S] if self._relief.step > ReliefStep.NONE else []
         try:
             if self._engine is not None and self._queue.empty():
                 if (save := self._engine.save_next()) is not None:

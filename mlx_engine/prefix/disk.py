@@ -208,6 +208,10 @@ class DiskPrefixes:
         self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in keys], use))
         branch.end_keys = ends
 
+    def prune(self, is_unused: Callable[[Branch], bool]) -> None:
+        """Don't write other branches, so that their memory is free; see `save_next`."""
+        self._unsaved = [each for each in self._unsaved if is_unused(each.branch)]
+
     def _parts(self, branch: Branch) -> tuple[list[SavedPart], tuple[str, ...]]:
         """Return a branch's parts, and the keys of those that only the next turn needs."""
         context, tokens = branch.context, branch.tokens

@@ -99,8 +99,7 @@ class Snapshots:
 
     def save_next(self) -> float | None:
         """Save a part of a branch on disk; see `DiskPrefixes.save_next`."""
-        kept = [*self._branches, *self._leaving]
-        return self.disk.save_next(lambda branch: any(branch is each for each in kept)) if self.disk else None
+        return self.disk.save_next(self._is_unused) if self.disk else None
 
     def new_branch(self, prompt: Sequence[int] = ()) -> Branch:
         """Return an empty branch for a prompt."""
@@ -181,7 +180,7 @@ class Snapshots:
     def save(self, branch: Branch) -> Generator[float, None, None]:
         """Save the branch of a reply that pauses on disk, a part in each step.
 
-        Nothing of it stays in memory.
+        Afterward, none of its arrays are in memory.
 
         Yields:
             The seconds after which to continue.
@@ -195,6 +194,7 @@ class Snapshots:
                 yield seconds
         finally:
             self._leaving.remove(branch)
+            self._prune()
 
     def put(self, branch: Branch) -> None:
         """Put a branch back after its request, replacing branches that it contains."""
@@ -226,10 +226,12 @@ class Snapshots:
             else:
                 self._branches.remove(oldest)
             left = self.nbytes
+        self._prune()
 
     def drop_older(self) -> None:
         """Drop all branches but the one used last."""
         self._branches = sorted(self._branches, key=lambda branch: branch.last_used)[-1:]
+        self._prune()
 
     @property
     def nbytes(self) -> int:
@@ -239,6 +241,15 @@ class Snapshots:
     def arrays(self) -> list[mx.array]:
         """Return the arrays of all branches, and of those that are being saved."""
         return [array for branch in (*self._branches, *self._leaving) for array in branch.arrays()]
+
+    def _is_unused(self, branch: Branch) -> bool:
+        """Return whether a branch is complete, in memory, and not taken."""
+        return any(branch is each for each in (*self._branches, *self._leaving))
+
+    def _prune(self) -> None:
+        """Let the disk hold no other branches, whose memory would stay in use."""
+        if self.disk is not None:
+            self.disk.prune(self._is_unused)
 
     def _reach(self, branch: Branch, prompt: Sequence[int], spans: Sequence[ImageSpan], computed: int | None = None) -> int:
         """Return how many prompt tokens the branch covers for both models.

@@ -2,7 +2,6 @@
 
 import gc
 import queue
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -42,7 +41,7 @@ from mlx_engine.prefix import disk
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.engine.test_turns import Running, begin
+from tests.mlx_engine.engine.test_turns import begin
 from tests.mlx_engine.hardware.test_cgroup import version_1
 from tests.mlx_engine.prefix.prefix_pairs import PROMPT
 from tests.sensors_double import write_files
@@ -358,65 +357,6 @@ def test_under_critical_pressure_new_work_is_refused_or_waits(pressed: Pressed) 
     assert isinstance(pressed.ask(short)[0][-1], Finished)
 
 
-@pytest.fixture
-def saving(tiny: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """An engine that saves prompts on a disk that is so slow that the writer never has room."""
-    tiny.save_prompts(tmp_path, 1 << 30)
-    monkeypatch.setattr(disk._Writer, "has_room", False)
-    yield tiny
-    tiny.give_back(ReliefStep.NONE)
-    tiny.save_prompts(None)
-
-
-class Patient(threading.Event):
-    """An event that doesn't wait, and notes for how long it would have."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits: list[float | None] = []
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self.waits.append(timeout)
-        return self.is_set()
-
-
-def test_a_reply_that_is_being_saved_can_be_canceled(saving: Engine) -> None:
-    running = begin(saving, tokens(PROMPT * 4, max_tokens=12, ignore_eos=True, reuse=True, chat="a"))
-    while not written(running.events):
-        running.step()
-    saving.give_back(ReliefStep.BACKGROUND)
-    for _ in range(3):
-        running.step()
-    assert memory_of(saving)["snapshots"] > 0
-    running.cancel.set()
-    running.finish()
-    assert running.whole.reason == "cancelled" and memory_of(saving)["snapshots"] == 0
-
-
-def test_the_engine_waits_for_the_writer_only_if_no_reply_goes_on(saving: Engine) -> None:
-    asked = [
-        tokens(PROMPT[at:] * 4, max_tokens=40, ignore_eos=True, reuse=True, chat=f"{at}", foreground=not at) for at in range(2)
-    ]
-    cancels = [Patient(), Patient()]
-    replies = [Running(saving.steps(request, cancel), cancel) for request, cancel in zip(asked, cancels, strict=True)]
-    while not all(written(each.events) for each in replies):
-        for each in replies:
-            each.step()
-    front, paused = replies
-    saving.give_back(ReliefStep.CACHES)
-    for _ in range(3):
-        paused.step()
-    assert not cancels[1].waits, "another reply goes on"
-    front.cancel.set()
-    front.finish()
-    saving.give_back(ReliefStep.BACKGROUND)
-    for _ in range(3):
-        paused.step()
-    assert cancels[1].waits and set(cancels[1].waits) == {disk._RETRY_S}
-    paused.cancel.set()
-    paused.finish()
-
-
 def test_the_latest_prompt_stays_in_memory_during_a_warning(tiny: Engine) -> None:
     chats = [tokens(LONG[at:], max_tokens=4, ignore_eos=True, reuse=True) for at in range(2)]
     for request in chats:
@@ -430,6 +370,22 @@ def test_the_latest_prompt_stays_in_memory_during_a_warning(tiny: Engine) -> Non
         assert memory_of(tiny)["snapshots"] == 0
     finally:
         tiny.give_back(ReliefStep.NONE)
+
+
+def test_the_host_saves_prompts_while_work_is_held(pressed: Pressed, monkeypatch: pytest.MonkeyPatch) -> None:
+    saves: queue.SimpleQueue[None] = queue.SimpleQueue()
+    measurement: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    monkeypatch.setattr(Engine, "save_next", lambda _: saves.put(None))
+    pressed.script = repeat("critical")
+    while pressed.relief.step < ReliefStep.BACKGROUND:
+        pressed.ask(Rest())
+    pressed.host.submit(Calibrate(), measurement.put)
+    pressed.ask(ReadMemory())  # now it is held
+    while not saves.empty():
+        saves.get()
+    saves.get(timeout=60)
+    pressed.recover()
+    assert measurement.get(timeout=60) is None, "another request cancels it"
 
 
 @pytest.mark.parametrize("together", [False, True])
