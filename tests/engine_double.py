@@ -43,7 +43,7 @@ class EngineDouble:
     def awaits_memory(self, urgency: Urgency) -> bool:
         return False
 
-    def give_back(self, step: ReliefStep) -> None: ...
+    def give_back(self, step: ReliefStep, narrows: bool = True) -> None: ...
 
     @property
     def can_give_back(self) -> bool:

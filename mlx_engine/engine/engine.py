@@ -328,10 +328,14 @@ class Engine:
         mx.clear_cache()
         return before - memory.held()
 
-    def give_back(self, step: ReliefStep) -> None:
+    def give_back(self, step: ReliefStep, narrows: bool = True) -> None:
         """Take the engine's part of the steps up to this one.
 
         Call it between two steps of replies.
+
+        Args:
+            step: the last step to take.
+            narrows: whether replies may be paused or ended.
         """
         if step >= ReliefStep.SNAPSHOTS and self._snapshots is not None:
             if step >= ReliefStep.BACKGROUND or self._turns.replies:
@@ -344,8 +348,8 @@ class Engine:
                 images.release()
             mx.clear_cache()
         if self._ledger is not None:
-            self._ledger.narrow(step >= ReliefStep.CACHES, step >= ReliefStep.BACKGROUND)
-            if step == ReliefStep.ENDING:
+            self._ledger.narrow(narrows and step >= ReliefStep.CACHES, narrows and step >= ReliefStep.BACKGROUND)
+            if narrows and step == ReliefStep.ENDING:
                 self._ledger.end_youngest()
 
     @property

@@ -234,9 +234,9 @@ class EngineHost:
             return
         step = self._relief.step
         try:
-            if self._engine is not None:  # what runs alone would wait for replies without a look at the pressure
-                alone = any(not run.takes_turns for run in self._foreground)
-                self._engine.give_back(min(step, ReliefStep.BUFFERS) if alone else step)
+            if self._engine is not None:
+                # What runs alone may wait for replies of its own in one step, without a look at the pressure
+                self._engine.give_back(step, narrows=all(run.takes_turns for run in self._foreground))
             if step >= ReliefStep.BACKGROUND:
                 for run in self._foreground:
                     if run.request.gives_way and not run.takes_turns:  # its front end submits it again, and it waits
@@ -333,7 +333,7 @@ class EngineHost:
             yield from self._engine.steps(run.request, run.cancelled, run.submitted)
             return
         if not run.takes_turns:
-            self._engine.give_back(min(self._relief.step, ReliefStep.BUFFERS))  # see `_relieve`
+            self._engine.give_back(self._relief.step, narrows=False)  # see `_relieve`
         for event in self._engine.run(run.request, run.cancelled):
             yield [event]
             if isinstance(run.request, LoadPair) and run.cancelled.is_set():

@@ -2,6 +2,7 @@
 
 import gc
 import queue
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -13,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine.calibration import roofline
 from mlx_engine.contract.conditions import Pressure
-from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompareResult, Event, Failed, Finished, PromptsSaved
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import Commit, CompareResult, Event, Failed, Finished, PromptsSaved, WorkProgress
 from mlx_engine.contract.machine_events import MemoryUse, ReliefStep
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -37,6 +39,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.engine.relief import CALM_READINGS, GRACE_READINGS, Relief
 from mlx_engine.hardware import cgroup, ledger
+from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.prefix import disk
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
@@ -386,6 +389,32 @@ def test_the_host_saves_prompts_while_work_is_held(pressed: Pressed, monkeypatch
     saves.get(timeout=60)
     pressed.recover()
     assert measurement.get(timeout=60) is None, "another request cancels it"
+
+
+def test_the_latest_prompt_is_dropped_while_a_measurement_runs(pressed: Pressed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(_: LoadedPair, cancel: threading.Event, again: bool) -> Iterator[WorkProgress]:
+        while not cancel.is_set():
+            yield WorkProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
+
+    def snapshots() -> int:
+        (use,) = pressed.ask(ReadMemory())[0]
+        assert isinstance(use, MemoryUse)
+        return dict(use.parts)["snapshots"]
+
+    monkeypatch.setattr(roofline, "measure", measure)
+    pressed.ask(REQUESTS[0])
+    events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    run = pressed.host.submit(MeasureMachine(), events.put)
+    assert isinstance(events.get(timeout=60), WorkProgress)
+    stages: tuple[tuple[Pressure, ReliefStep], ...] = (("warning", ReliefStep.CACHES), ("critical", ReliefStep.BACKGROUND))
+    for pressure, step in stages:
+        pressed.script = repeat(pressure)
+        while pressed.relief.step < step:
+            snapshots()
+        assert (snapshots() > 0) == (step < ReliefStep.BACKGROUND), step
+    run.cancel()
+    assert list(iter(lambda: events.get(timeout=60), None))
+    pressed.recover()
 
 
 @pytest.mark.parametrize("together", [False, True])
