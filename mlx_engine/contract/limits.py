@@ -48,35 +48,47 @@ def rolling_window(
         max_tokens: token limit of the reply.
         count: returns the number of tokens of a prompt.
     """
-    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
-    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
+    head, (start, *later) = _window_starts(messages, left_out)
     room = _room(limit, max_tokens)
-
-    def sent_from(start: int) -> tuple[Message, ...]:
-        return (*messages[:head], *messages[start:])
-
-    start = next((at for at in starts if at >= head + left_out), starts[-1] if starts else head) if left_out else head
-    later = [at for at in starts if at > start]
-    if later and count(sent_from(start)) > room:
-        index = bisect_left(later, True, key=lambda at: count(sent_from(at)) <= room - limit // 4)
+    if later and count(_window(messages, head, start)) > room:
+        index = bisect_left(later, True, key=lambda at: count(_window(messages, head, at)) <= room - limit // 4)
         start = later[min(index, len(later) - 1)]
-    return sent_from(start)
+    return _window(messages, head, start)
 
 
 def shrinking_windows(request: GenerationRequest) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """Yield the messages to send and the number left out, ever more.
+    """Yield ever shorter windows: messages, and number left out.
 
     A server doesn't say how much fits, so each is tried if the one before was too long.
     """
     messages = request.messages
-    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
-    starts = [at for at in range(head, len(messages)) if messages[at].role == "user"]
-    if request.rolling is None or not starts:
+    if request.rolling is None:
         yield messages, 0
         return
-    starts = [at for at in starts if at >= head + request.rolling] or starts[-1:]
-    for turn in sorted({min(2**step - 1, len(starts) - 1) for step in range(len(starts).bit_length() + 1)}):
-        yield (*messages[:head], *messages[starts[turn] :]), starts[turn] - head
+    head, starts = _window_starts(messages, request.rolling)
+    for at in sorted({min(2**step - 1, len(starts) - 1) for step in range(len(starts).bit_length() + 1)}):
+        yield _window(messages, head, starts[at]), starts[at] - head
+
+
+def _window_starts(messages: tuple[Message, ...], left_out: int) -> tuple[int, list[int]]:
+    """Return where windows can begin after the system messages.
+
+    Args:
+        messages: the whole chat.
+        left_out: as in `rolling_window`.
+
+    Returns:
+        The number of system messages, and indices of messages, ascending.
+    """
+    head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+    turns = [at for at in range(head, len(messages)) if messages[at].role == "user"]
+    if left_out == 0:
+        return head, sorted({head, *turns})
+    return head, [at for at in turns if at >= head + left_out] or turns[-1:] or [head]
+
+
+def _window(messages: tuple[Message, ...], head: int, start: int) -> tuple[Message, ...]:
+    return (*messages[:head], *messages[start:])
 
 
 def shorten_results(

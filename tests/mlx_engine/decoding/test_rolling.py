@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.contract.events import PrefillProgress
-from mlx_engine.contract.limits import rolling_window, shorten_results
+from mlx_engine.contract.limits import rolling_window, shorten_results, shrinking_windows
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, ToolCall
 from mlx_engine.formats import chat_prompt
 from tests.mlx_engine.formats.made_calls import tokenizer_of
@@ -54,6 +54,20 @@ def test_what_is_sent_fits_and_keeps_the_system_prompt_and_the_last_message(
     more = (*messages, Message("assistant", ""), Message("user", ""))
     if left > 0 and count(sent) <= LIMIT - reserve - LIMIT // 4:
         assert len(more) - len(rolling_window(more, left, LIMIT, max_tokens, count)) == left, "the next prompt begins like this one"
+
+
+@given(messages=conversations(), left_out=st.integers(0, 30))
+@example(messages=(Message("assistant", "Hi."), Message("user", "Hi.")), left_out=0)
+@example(messages=(Message("system", ""), Message("assistant", "")), left_out=3)
+def test_a_server_gets_the_same_windows(messages: tuple[Message, ...], left_out: int) -> None:
+    windows = list(shrinking_windows(GenerationRequest(messages, rolling=left_out)))
+    first, last = windows[0][0], windows[-1][0]
+    assert left_out or first == messages
+    assert first == rolling_window(messages, left_out, count(messages) + 1, 1, count), "if everything fits"
+    assert last == rolling_window(messages, left_out, 0, 1, count), "if nothing fits"
+    lengths = [len(window) for window, _ in windows]
+    assert lengths == sorted(set(lengths), reverse=True)
+    assert all(left == len(messages) - length for (_, left), length in zip(windows, lengths, strict=True))
 
 
 def test_a_chat_longer_than_the_context_is_answered_in_a_rolling_window(demo) -> None:  # type: ignore[no-untyped-def]
