@@ -121,7 +121,7 @@ class MachineFacts:
 
 
 class ReliefStep(IntEnum):
-    """What is done while memory is short: each step, with those before it."""
+    """Steps taken while memory is short. Each includes the earlier ones."""
 
     NONE = 0
     SNAPSHOTS = 1  # idle snapshots are freed; the latest one stays in memory while nothing runs, until step 4

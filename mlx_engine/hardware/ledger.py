@@ -133,10 +133,10 @@ class MemoryLedger:
             first = min(urgencies, key=urgencies.__getitem__)
             is_passed = any(each.urgency < urgencies[first] for each in self._waiting)
             self._paused = set(urgencies) if is_passed else set(urgencies) - {first}
-        if not front_only:
-            self._ended.clear()
-        else:
+        if front_only:
             self._paused |= {reply for reply, urgency in urgencies.items() if urgency != Urgency.FRONT}
+        else:
+            self._ended.clear()
 
     def is_paused(self, reply: Hashable) -> bool:
         """Return whether a reply is to give up its memory, and to reserve it again."""
