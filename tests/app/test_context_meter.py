@@ -91,6 +91,8 @@ def test_a_message_that_does_not_fit_is_not_sent(start: Start, qtbot: QtBot) -> 
     assert composer.button.toolTip() == "The text doesn't fit: 130 tokens, 99 left"
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)
     assert app.notices[-1] == "The text doesn't fit: 130 tokens, 99 left. Shorten the message." and not app.engine.requests
+    meter = app.window.foot.context.label
+    assert (meter.text(), meter.property("look")) == ("130 of 100 tokens", "secondary"), "the notice says the rest"
     app.type("y " * 150)
     qtbot.keyClick(composer.field, Qt.Key.Key_Return)  # immediately, before it is counted
     assert app.window.foot.waiting.isVisible() and "Counting" in app.window.foot.waiting.label.text()

@@ -13,7 +13,7 @@ from app.session.context_use import parts_text, use_text
 from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.wording import percent
-from app.text.language import tr
+from app.text.language import number, tr
 from app.views.chat.composer import Composer
 from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
@@ -43,7 +43,7 @@ class Foot(QWidget):
         self._theme = theme
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
         self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
-        self._message = services.message
+        self._message, self._notices = services.message, services.notices
         self.tool_chips = ToolChips(theme, self.tools)
         self.thinking = ThinkingButton(theme, session, loader, services.commands)
         controls = (self.tools, self.thinking)
@@ -85,6 +85,8 @@ class Foot(QWidget):
         )
         row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
         self._meter, self._compactor = services.meter, services.compactor
+        for signal in (services.notices.changed, services.message.changed, services.compactor.changed):
+            signal.connect(self._show_explained)
         for signal in (services.meter.changed, services.compactor.changed, session.cut_changed):
             signal.connect(self._show_compact)
         self._show_compact()
@@ -110,6 +112,12 @@ class Foot(QWidget):
         self.compact.setVisible(wanted and self._compactor.can_compact)
 
     @Slot()
+    def _show_explained(self) -> None:
+        """Let the meter not repeat what the notice or the bar says."""
+        noticed = any(one.until == "fits" for one in self._notices.valid)
+        self.context.set_explained(noticed or self._message.chat_full)
+
+    @Slot()
     def _show_destination(self) -> None:
         host = self._loader.sent_to
         stays = tr("This private chat isn't sent to {host}", host=host)
@@ -126,6 +134,7 @@ class ContextView(QWidget):
     def __init__(self, theme: Theme, meter: ContextMeter) -> None:
         super().__init__()
         self._meter = meter
+        self._explained = False
         self._shown = False  # according to the last count, so that counting again neither shows nor hides it
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, elided=True)
@@ -133,6 +142,12 @@ class ContextView(QWidget):
         row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()
+
+    def set_explained(self, explained: bool) -> None:
+        """Show only the number of tokens of a full context, because a notice explains it."""
+        if explained != self._explained:
+            self._explained = explained
+            self.refresh()
 
     @Slot()
     def refresh(self) -> None:
@@ -146,14 +161,16 @@ class ContextView(QWidget):
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
         text = tr("Counting tokens…") if counting else use_text(use) if use is not None else " "
-        if use is not None and use.misfit is not None and text != self.label.text():
+        if use is not None and full and self._explained:
+            text = tr("{used} of {limit} tokens", used=number(use.used), limit=number(use.limit))
+        elif use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
         self.label.setText(text)
         stops = tr("Replies stop when the chat fills the context")
         why = tr("The oldest messages are left out when the chat fills the context") if self._meter.rolling else stops
         self.setToolTip(as_tooltip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why)))))
         stands_out = use is not None and (use.nearly_full or use.left_out > 0)
-        set_look(self.label, "danger" if full else "secondary" if stands_out else "faint")
+        set_look(self.label, "danger" if full and not self._explained else "secondary" if stands_out else "faint")
 
 
 class ElsewhereBar(FootBar):
