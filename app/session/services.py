@@ -26,6 +26,7 @@ from app.session.engine_adapter import EngineAdapter
 from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
 from app.session.memory_reader import MemoryReader
+from app.session.new_replies import NewReplies
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
 from app.session.outgoing import OutgoingMessages
@@ -81,6 +82,7 @@ class Services(QObject):
         )
         self.chat_pages = ChatPages(library, loader, self)
         self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
+        self.new_replies = NewReplies(session, library, reply_runner, self)
         self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
         self.drafts = drafts = Drafts(library, self.store, self.settings, self)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QCursor, QFont, QFontMetricsF, QPainter, QPen
@@ -14,6 +15,7 @@ Index = QModelIndex | QPersistentModelIndex
 Option = QStyleOptionViewItem
 ICON_GAP = 6
 EXCERPT_INDENT = 10  # of a row without a title
+MARK_RADIUS, RING_WIDTH = 3.5, 1.5
 _Align = Qt.AlignmentFlag
 
 
@@ -26,7 +28,7 @@ class Row:
         icon: name of an icon on the left.
         indented: whether the row is indented: by the width of an icon, or by less without a title.
         disclosure: name of an icon on the right.
-        dotted: whether to show a dot on the right.
+        mark: a mark on the right: a "ring" for what is in progress, or a "dot" for what is new.
         excerpt: second line, or the only one if the title is empty: the text before a hit, the hit, and the text after the hit.
         heading: whether the row is a heading, which can't be selected.
         chosen: whether to highlight the row; None highlights the selected row.
@@ -39,7 +41,7 @@ class Row:
     icon: str = ""
     indented: bool = False
     disclosure: str = ""
-    dotted: bool = False
+    mark: Literal["", "ring", "dot"] = ""
     excerpt: tuple[str, str, str] | None = None
     heading: bool = False
     chosen: bool | None = None
@@ -101,10 +103,12 @@ class RowDelegate(QStyledItemDelegate):
             title.setLeft(inner.left() + (size + ICON_GAP if row.title else EXCERPT_INDENT))
         if row.disclosure:
             title.setRight(area.right() - size - 8)
-        if row.dotted:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colors.accent))
-            painter.drawEllipse(QPointF(title.right() - 3, inner.center().y()), 3.5, 3.5)
+        if row.mark:
+            filled = row.mark == "dot"
+            painter.setPen(Qt.PenStyle.NoPen if filled else QPen(QColor(colors.accent), RING_WIDTH))
+            painter.setBrush(QColor(colors.accent) if filled else Qt.BrushStyle.NoBrush)
+            radius = MARK_RADIUS if filled else MARK_RADIUS - RING_WIDTH / 2
+            painter.drawEllipse(QPointF(title.right() - 3, inner.center().y()), radius, radius)
             title.setRight(title.right() - 14)
         edge = "top" if two_lines else "middle"
         if row.trailing:

@@ -68,10 +68,10 @@ class MainWindow(QMainWindow):
         # Parents come first: a widget that moves into another one passes the fonts and styles on to all of its children again.
         self.split = SidebarSplit(theme, self)
         self.setCentralWidget(self.split)
-        self.sidebar = Sidebar(theme, session, library, reply_runner, self.split)
+        self.sidebar = Sidebar(theme, session, library, reply_runner, services.new_replies, self.split)
         chat = QWidget(self.split)
         self.split.add(self.sidebar, chat)
-        self.top_bar = TopBar(theme, session, loader, reply_runner, self.commands, services.server, chat)
+        self.top_bar = TopBar(theme, session, loader, reply_runner, self.commands, services.server, services.preferences, chat)
         self.transcript = Transcript(theme, chat)
         self.foot = Foot(theme, services, chat)
         self.composer = self.foot.composer
@@ -86,6 +86,7 @@ class MainWindow(QMainWindow):
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
         self.top_bar.name.clicked.connect(self._show_model_menu)
         self.top_bar.server.clicked.connect(self.dialogs.show_server)
+        self.top_bar.offline.clicked.connect(lambda: self.dialogs.show_settings("privacy"))
         self.sidebar.new_chat.connect(self.commands.runner("new_chat"))
         self.sidebar.list.customContextMenuRequested.connect(lambda at: self.menus.show_row_menu(self.sidebar.list, at))
         self.composer.stop_requested.connect(self.commands.runner("stop"))

@@ -1,6 +1,6 @@
 """The bar above the chat: the loaded pair, and how the next reply is decoded."""
 
-from PySide6.QtCore import QPoint, Qt, Slot
+from PySide6.QtCore import QEvent, QPoint, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
@@ -8,6 +8,7 @@ from app.session.chat_session import ChatSession
 from app.session.commands import Commands
 from app.session.local_server import LocalServer, active_requests
 from app.session.pair_session import PairLoader
+from app.session.preferences import Preferences
 from app.session.reply_runner import ReplyRunner
 from app.storage.wording import mode_names, number, percent, size
 from app.text.language import tr, translated
@@ -33,15 +34,18 @@ class TopBar(QWidget):
         reply_runner: ReplyRunner,
         commands: Commands,
         server: LocalServer,
+        preferences: Preferences,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._session, self._loader, self._reply_runner = session, loader, reply_runner
-        self._commands, self._server = commands, server
+        self._commands, self._server, self._preferences = commands, server, preferences
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
+        self.offline = button(tr("Offline"), tr("Offline is on. Open Settings"))
+        self.offline.setToolTip(tr("Slipstream connects to no other computer"))
         self.server = IconButton(theme, "server", tr("The local server is on"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.state = small_label(theme, look="faint")
@@ -52,15 +56,18 @@ class TopBar(QWidget):
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
         self._items: tuple[QWidget, ...] = (self.state, self.compare, self.settings, self.dflash)
-        bar = row(self.sidebar, self.name, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
+        left = self.sidebar, self.name, self.offline
+        bar = row(*left, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (loader.changed, commands.changed):
             signal.connect(self.refresh)
         loader.calibration.changed.connect(self._show_state)
         for signal in (server.changed, server.activity_changed):
             signal.connect(self._show_server)
+        preferences.changed.connect(self._show_offline)
         theme.text_resized.connect(self._arrange)
         self._show_server()
+        self._show_offline()
         self.refresh()
 
     @Slot()
@@ -109,6 +116,17 @@ class TopBar(QWidget):
         self.server.update()
         self._arrange()
 
+    @Slot()
+    def _show_offline(self) -> None:
+        self.offline.setVisible(self._preferences.offline)
+        self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Look at Offline when the window becomes active, because other programs can change it."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange:
+            self._show_offline()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
@@ -118,7 +136,8 @@ class TopBar(QWidget):
         """Move controls into the menu until the rest and a readable name fit."""
         name = min(self.name.sizeHint().width(), self._theme.scaled(NAME_WIDTH))
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
-        room -= (self.server.sizeHint().width() + SPACING) * self._server.on
+        for sign in (self.offline, self.server):
+            room -= 0 if sign.isHidden() else sign.sizeHint().width() + SPACING
         shown: list[QWidget] = [self.state] if self.state.text() else []
         shown += [self.compare, self.settings, self.dflash]  # removed in this order
         self.more.hide()

@@ -124,7 +124,7 @@ class Session:
     @cached_property
     def sidebar(self) -> Sidebar:
         """The sidebar without the rest of the window."""
-        sidebar = Sidebar(self.theme, self.session, self.library, self.reply_runner)
+        sidebar = Sidebar(self.theme, self.session, self.library, self.reply_runner, self.services.new_replies)
         sidebar.resize(250, 700)
         sidebar.show()
         return sidebar

@@ -131,7 +131,7 @@ def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> Non
     app.session.open_chat(old)
     app.until(lambda: app.session.chat.id == old)
     assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
-    assert rows.describe(rows.index_of(new)).dotted and not rows.describe(rows.index_of(old)).dotted
+    assert [rows.describe(rows.index_of(one)).mark for one in (new, old)] == ["ring", ""]
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
     app.activity.stop()
     app.ask("And now?")

@@ -3,8 +3,11 @@
 import threading
 from dataclasses import replace
 
-from PySide6.QtWidgets import QMenu
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QMenu
 
+from app.views.settings.settings_dialog import SettingsDialog
+from mlx_engine.network import offline
 from tests.app.conftest import Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit
 
@@ -35,3 +38,16 @@ def test_the_next_reply_is_announced_only_in_the_chat_whose_reply_runs(start: St
     assert bar.state.text() == "Next reply: Plain"
     app.run("new_chat")
     assert bar.state.text() == ""
+
+
+def test_a_sign_says_that_offline_is_on_and_opens_its_setting(start: Start) -> None:
+    app = start()
+    sign = app.window.top_bar.offline
+    assert not sign.isVisible()
+    app.services.preferences.offline = True
+    assert sign.isVisible()
+    sign.click()
+    assert app.dialog(SettingsDialog).windowTitle() == "Settings – Privacy"
+    offline.set_offline(False)  # as another program does
+    QApplication.sendEvent(app.window.top_bar, QEvent(QEvent.Type.ActivationChange))
+    assert not sign.isVisible()

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QStyle
 
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
+from app.session.new_replies import NewReplies
 from app.session.reply_runner import ReplyRunner
 from app.storage.store import ChatSummary, Folder
 from app.text.dates import month_and_year
@@ -89,11 +90,17 @@ class ChatList(QTreeView):
     delete_requested = Signal()  # for the current row
 
     def __init__(
-        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_runner: ReplyRunner, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        session: ChatSession,
+        library: ChatLibrary,
+        reply_runner: ReplyRunner,
+        new_replies: NewReplies,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme, self._session, self._reply_runner = theme, session, reply_runner
-        self._library = library
+        self._library, self._new_replies = library, new_replies
         self._model = QStandardItemModel(self)
         self._refreshing = False
         self._shown: list[ChatSection] = []
@@ -136,6 +143,7 @@ class ChatList(QTreeView):
         session.chat_changed.connect(self.mark_open)
         for signal in (reply_runner.started, reply_runner.waiting_changed, reply_runner.ended):
             signal.connect(self.viewport().update)
+        new_replies.changed.connect(self._mark_new_replies)
         self.refresh()
 
     def chat_ids(self) -> list[str]:
@@ -219,10 +227,23 @@ class ChatList(QTreeView):
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 self._measure_row(item)
                 heading.insertRow(place, item)
-                item.setToolTip(as_tooltip(entry.title))
+                self._describe_title(item)
             elif item.text() != entry.title:
                 item.setText(entry.title)
-                item.setToolTip(as_tooltip(entry.title))
+                self._describe_title(item)
+
+    def _describe_title(self, item: QStandardItem) -> None:
+        """Show a chat's whole title in its tooltip, and tell screen readers about a new reply."""
+        title = item.text()
+        item.setToolTip(as_tooltip(title))
+        is_new = item.data(ID) in self._new_replies
+        item.setAccessibleText(tr("{title}, new reply", title=title) if is_new else title)
+
+    @Slot()
+    def _mark_new_replies(self) -> None:
+        for item in self._rows.values():
+            if item.data(KIND) == "chat":
+                self._describe_title(item)
 
     @Slot()
     def _measure(self) -> None:
@@ -282,7 +303,8 @@ class ChatList(QTreeView):
     def describe(self, index: Index) -> Row:
         """Return a row's content.
 
-        A dot marks a chat whose reply is being generated, or a question mark if a call needs approval.
+        A ring marks a chat whose reply is being generated, or a question mark if a call needs approval. A dot marks a chat with a
+        new reply.
         """
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
@@ -295,7 +317,7 @@ class ChatList(QTreeView):
             title,
             trailing="?" if asking else "",
             indented=index.parent().data(KIND) == "folder",
-            dotted=run is not None and not asking,
+            mark="" if asking else "ring" if run is not None else "dot" if one in self._new_replies else "",
             chosen=one == self._session.chat.id or one in self._multiple,
             reserved=2 * self.more.sizeHint().width() if one == self._button_chat else 0,
         )

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.session.chat_library import ChatLibrary, UndoStep
 from app.session.chat_session import ChatSession
+from app.session.new_replies import NewReplies
 from app.session.reply_runner import ReplyRunner
 from app.storage.chat_search import SearchHit, terms_of
 from app.text.language import tr
@@ -28,7 +29,13 @@ class Sidebar(QWidget):
     new_chat = Signal()
 
     def __init__(
-        self, theme: Theme, session: ChatSession, library: ChatLibrary, reply_runner: ReplyRunner, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        session: ChatSession,
+        library: ChatLibrary,
+        reply_runner: ReplyRunner,
+        new_replies: NewReplies,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._library = library
@@ -41,7 +48,7 @@ class Sidebar(QWidget):
         self.search.left.connect(self._leave_search)
         self.new = IconButton(theme, "new", tr("New Chat"))
         self.new.clicked.connect(self.new_chat)
-        self.list = ChatList(theme, session, library, reply_runner)
+        self.list = ChatList(theme, session, library, reply_runner, new_replies)
         self.list.opened.connect(session.open_chat)
         self.results = SearchResults(theme)
         self.results.opened.connect(session.open_chat)

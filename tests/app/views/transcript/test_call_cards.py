@@ -325,7 +325,7 @@ def test_a_chat_that_is_not_shown_goes_on_up_to_its_next_call(start: Start) -> N
     assert "needs your approval" in app.window.foot.elsewhere.label.text()
     rows = app.window.sidebar.list
     row = rows.describe(rows.index_of(asking))
-    assert row.trailing == "?" and not row.dotted  # one mark is enough
+    assert row.trailing == "?" and not row.mark  # one mark is enough
     app.ask("Another question")
     assert app.answer == "Something else.", "a card in another chat holds up nothing"
     app.window.foot.elsewhere.button.click()

@@ -1,0 +1,45 @@
+"""The chats whose replies ended while another chat was open."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.chat_library import ChatLibrary
+from app.session.chat_session import ChatSession
+from app.session.reply_run import ReplyRun
+from app.session.reply_runner import ReplyRunner
+
+
+class NewReplies(QObject):
+    """The chats with a reply that the user hasn't seen, until they are opened."""
+
+    changed = Signal()
+
+    def __init__(
+        self, session: ChatSession, library: ChatLibrary, reply_runner: ReplyRunner, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._library = session, library
+        self._chats: set[str] = set()  # IDs
+        reply_runner.ended.connect(self._add)
+        session.chat_changed.connect(self._see_open)
+        library.removed.connect(self._remove)
+
+    def __contains__(self, chat_id: str) -> bool:
+        return chat_id in self._chats
+
+    @Slot(object)
+    def _add(self, run: ReplyRun) -> None:
+        if run.chat.id != self._session.chat.id and run.chat.id in self._library.entries:
+            self._keep(self._chats | {run.chat.id})
+
+    @Slot()
+    def _see_open(self) -> None:
+        self._remove([self._session.chat.id])
+
+    @Slot(object)
+    def _remove(self, chats: list[str]) -> None:
+        self._keep(self._chats.difference(chats))
+
+    def _keep(self, chats: set[str]) -> None:
+        if chats != self._chats:
+            self._chats = chats
+            self.changed.emit()
