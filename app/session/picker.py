@@ -38,6 +38,7 @@ class Picker(QObject):
     """The state of the Models window. Commands act on the selected pair or endpoint."""
 
     changed = Signal()
+    used = Signal()  # the selected pair is loading, or the selected server is connecting
     message = Signal(str)
     downloaded = Signal(str)  # the name of a pair
 
@@ -284,10 +285,18 @@ class Picker(QObject):
             self.message.emit(why)
         elif one.endpoint is not None:
             self._activity.connect_to(one.endpoint)
+            self.used.emit()
         elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
             auto = one.auto and one.automatic is not None
             self._activity.use(LoadPair() if folders == demo_pair() else LoadPair(*folders, auto=auto))
+            self.used.emit()
+
+    @Slot()
+    def try_again(self) -> None:
+        """Resume the selected pair's download, or ask the hub about the pair again."""
+        if (one := self.rows.current) is not None:
+            (self.download if self.state(one) == "failed" else self.check_hub)()
 
     @property
     def deletable(self) -> tuple[str, ...]:

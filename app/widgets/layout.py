@@ -337,19 +337,22 @@ class NoticeView(QFrame):
 
     def __init__(self, text: str, kind: Literal["info", "error"] = "info", page: str = "") -> None:
         super().__init__()
-        error = kind == "error"
-        set_look(self, "error" if error else "notice")
         self.label = Label()
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.label.setAccessibleName(tr("Error") if error else tr("Note"))
-        set_look(self.label, "danger" if error else "secondary")
+        self.set_kind(kind)
         self._page = ""
         self.help = button(tr("Learn More"), tr("Open Help about this problem"), "bordered", self._show_help)
         self._buttons = flow(self.help)
         column(self.label, self._buttons, margins=(16, 11, 16, 11), parent=self)
         self.show_text(text, page)
+
+    def set_kind(self, kind: Literal["info", "error"]) -> None:
+        error = kind == "error"
+        set_look(self, "error" if error else "notice")
+        self.label.setAccessibleName(tr("Error") if error else tr("Note"))
+        set_look(self.label, "danger" if error else "secondary")
 
     def show_text(self, text: str, page: str = "") -> None:
         """Show a text, and a button for the page of Help about it if there is one."""

@@ -72,7 +72,15 @@ class Dialogs(QObject):
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
             dialog.card.tune.clicked.connect(self.show_tuning)
-            dialog.card.help_requested.connect(self.show_help)
+            dialog.card.turn_off.clicked.connect(self._turn_off_offline)
+
+    @Slot()
+    def _turn_off_offline(self) -> None:
+        """Turn off Offline, and do what it refused for the selected pair."""
+        preferences = self._services.preferences
+        preferences.offline = False
+        if not preferences.offline:
+            self._picker.try_again()
 
     @Slot()
     def show_tuning(self) -> None:

@@ -2540,6 +2540,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>{used} of {limit} tokens</source>
+            <translation>{used} von {limit} Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
         </message>
@@ -3944,6 +3949,11 @@
             <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Turn off Offline</source>
+            <translation>„Offline“ ausschalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>12-megapixel image</source>
             <translation>Bild mit 12 Megapixeln</translation>
@@ -5257,6 +5267,11 @@
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Yesterday</source>
             <translation>Gestern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>{title}, new reply</source>
+            <translation>{title}, neue Antwort</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
@@ -7010,6 +7025,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Offline is on. Open Settings</source>
+            <translation>„Offline“ ist eingeschaltet. Einstellungen öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Server: {host}</source>
             <translation>Server: {host}</translation>
         </message>
@@ -7022,6 +7042,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the sidebar</source>
             <translation>Seitenleiste ein- oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Slipstream connects to no other computer</source>
+            <translation>Slipstream verbindet sich mit keinem anderen Computer</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -2540,6 +2540,11 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
+            <source>{used} of {limit} tokens</source>
+            <translation>{used} / {limit} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>“{title}”的工具调用需要您的批准。</translation>
         </message>
@@ -3944,6 +3949,11 @@
             <translation>根据您的消息调优草稿模型</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Turn off Offline</source>
+            <translation>关闭“离线”</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>12-megapixel image</source>
             <translation>1200 万像素图像</translation>
@@ -5257,6 +5267,11 @@
             <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Yesterday</source>
             <translation>昨天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>{title}, new reply</source>
+            <translation>{title}，有新回复</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
@@ -7010,6 +7025,11 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Offline is on. Open Settings</source>
+            <translation>“离线”已打开。打开设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Server: {host}</source>
             <translation>服务器：{host}</translation>
         </message>
@@ -7022,6 +7042,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the sidebar</source>
             <translation>显示或隐藏边栏</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Slipstream connects to no other computer</source>
+            <translation>Slipstream 不会连接任何其他电脑</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

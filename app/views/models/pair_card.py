@@ -1,7 +1,7 @@
 """Details of the selected pair: actions, memory, and facts."""
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.downloads import PairState
@@ -14,15 +14,13 @@ from app.text.language import tr, translated
 from app.views.models.fact_table import MAX_WIDTH, FactTable, MemoryDetails
 from app.views.models.pair_facts import download_text, drafter_label, drafter_names, facts_of
 from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
-from app.widgets.layout import ScrollingPage, column, flow, line
+from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.models.downloads.hub import needs_token
 
 
 class PairCard(ScrollingPage):
     """A page about the selected pair. The main button downloads or loads the pair."""
-
-    help_requested = Signal(str)  # page and heading
 
     def __init__(self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader) -> None:
         super().__init__(QWidget())
@@ -52,13 +50,12 @@ class PairCard(ScrollingPage):
         )
         self.bar = ThinBar(theme, tr("Progress"))
         self.progress = small_label(theme, look="secondary", wrap=True)
-        self.problem = small_label(theme, wrap=True, selectable=True)
+        self.problem = NoticeView("")
         self.again = button(tr("Try Again"), tr("Check the hub again"), "bordered", picker.check_hub)
         self.token = button(tr("Enter Token…"), tr("Enter a hub token"), "bordered")
-        self.help = button(tr("Learn More"), tr("Open Help about this problem"), "bordered", self._show_help)
-        self._help_page = ""
-        self._panel = QFrame()
-        column(self.problem, flow(self.token, self.again, self.help), margins=(16, 8, 16, 8), parent=self._panel)
+        self.turn_off = button(tr("Turn Off"), tr("Turn off Offline"), "bordered")
+        for made in (self.token, self.turn_off, self.again):
+            self.problem.add_button(made)
         self.memory = MemoryDetails(theme)
         self.facts = FactTable(theme)
         self.page.setMaximumWidth(MAX_WIDTH)
@@ -68,7 +65,7 @@ class PairCard(ScrollingPage):
             flow(self.main, self.variants, self.drafters, self.pause, self.cancel, self.tune, self.delete, self.remove),
             self.bar,
             self.progress,
-            self._panel,
+            self.problem,
             self.memory,
             line(),
             self.facts,
@@ -190,17 +187,12 @@ class PairCard(ScrollingPage):
             page = help_page("repo_gated")
         elif one.shown.chat_problem is not None:
             text, page = translated(one.shown.chat_problem), help_page(one.shown.chat_problem.code)
-        self.problem.setText(text)
-        self._panel.setVisible(bool(text))
-        set_look(self._panel, "error" if failed or (reason is not None and reason is problem) else "notice")
+        self.problem.show_text(text, page)
+        self.problem.setVisible(bool(text))
+        self.problem.set_kind("error" if failed or (reason is not None and reason is problem) else "info")
         self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
+        self.turn_off.setVisible(reason is not None and reason.code == "offline")
         self.again.setVisible(reason is not None and reason is problem)
-        self._help_page = page
-        self.help.setVisible(bool(page))
-
-    @Slot()
-    def _show_help(self) -> None:
-        self.help_requested.emit(self._help_page)
 
     @Slot()
     def _act(self) -> None:

@@ -40,7 +40,8 @@ class PickerDialog(QDialog):
         self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._theme, self._picker = theme, picker
+        self._theme, self._picker, self._loader = theme, picker, loader
+        self._awaits_model = False  # chosen in this window
         self.setWindowTitle(tr("Models"))
         window = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
@@ -113,6 +114,9 @@ class PickerDialog(QDialog):
         QWidget.setTabOrder(self.list, self.card.main)
         picker.message.connect(self.say)
         loader.notified.connect(self._say_notice)
+        picker.used.connect(self._await_model)
+        loader.missed.connect(self._stay)
+        loader.changed.connect(self._close_when_loaded)
         picker.downloaded.connect(self._say_downloaded)
         picker.changed.connect(self._refresh)
         picker.refresh()
@@ -133,6 +137,20 @@ class PickerDialog(QDialog):
         self.message.setText(text)
         self.message.show()
         self._message_timer.start()
+
+    @Slot()
+    def _await_model(self) -> None:
+        self._awaits_model = self._loader.running
+
+    @Slot()
+    def _stay(self) -> None:
+        self._awaits_model = False
+
+    @Slot()
+    def _close_when_loaded(self) -> None:
+        """Close once the model that was chosen here can be used."""
+        if self._awaits_model and not self._loader.running:
+            self.accept()
 
     @Slot(object)
     def _say_notice(self, notice: Notice) -> None:

@@ -26,5 +26,12 @@ def state(app: Running) -> str:
     return picker.state(picker.rows.current) if picker.rows.current else ""
 
 
+def reopened(app: Running) -> PickerDialog:
+    """Wait until the chosen model is in use, which closes the window, and open that again."""
+    app.until(lambda: state(app) == "loaded" and app.window.dialogs.find(PickerDialog) is None)
+    opened(app)
+    return app.dialog(PickerDialog)
+
+
 def card(app: Running):  # type: ignore[no-untyped-def]
     return app.dialog(PickerDialog).card

@@ -42,7 +42,7 @@ def test_a_model_that_can_not_chat_says_so_before_it_is_used(begin: Start, hub: 
     assert verdict.startswith("This model has no chat template, so it can't chat. It can only continue text")
     dialog.go.click()
     app.until(lambda: picker.rows.current is not None and picker.rows.current.name == "base")
-    assert card(app).problem.isVisible() and card(app).problem.text() == verdict
+    assert card(app).problem.isVisible() and card(app).problem.label.text() == verdict
     (tmp_path / "base/chat_template.jinja").write_text("{{ messages }}")
     assert check_pair(str(tmp_path / "base"), "") == ""
 

@@ -12,11 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
 from app.session.downloads import Downloads, PairDownload
+from app.session.model_list import Variant
 from app.window.help import HelpDialog
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.pair import Pair
+from mlx_engine.network import offline
 from tests.app.conftest import Start
 from tests.app.views.models.picker_page import PAIR, card, look_at, opened, state
 from tests.hub.local_hub import LocalHub
@@ -173,9 +175,9 @@ def test_a_gated_repo_shows_its_page_and_offers_no_download(begin: Start, hub: L
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
-    assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
-    assert card(app).token.isVisible() and card(app).help.isVisible()
-    card(app).help.click()
+    assert f"Accept its conditions at {hub.url}/owner/target" in card(app).problem.label.text() and not card(app).main.isEnabled()
+    assert card(app).token.isVisible() and card(app).problem.help.isVisible()
+    card(app).problem.help.click()
     assert app.dialog(HelpDialog).page == "models" and app.dialog(HelpDialog).text.verticalScrollBar().value() > 0
     hub.repos["owner/target"].gated = False
     card(app).again.click()
@@ -188,7 +190,34 @@ def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, 
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
-    assert "without access to the model hub" in card(app).problem.text() and not card(app).main.isEnabled()
+    assert "without access to the model hub" in card(app).problem.label.text() and not card(app).main.isEnabled()
     look_at(app, "demo")
     assert state(app) == "loaded" and card(app).isVisible() and not card(app).delete.isVisible()
     assert len(app.engine.measured) <= 1  # even though the result is not saved here
+
+
+def test_turning_off_offline_does_what_it_refused(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = pair_survey.check_hub
+
+    def check(variant: Variant) -> Variant:  # the hub of the test is on this computer, where Offline has no effect
+        if offline.is_offline():
+            raise offline.refusal("hub.example")
+        return real(variant)
+
+    monkeypatch.setattr("app.session.picker.check_hub", check)
+    offline.set_offline(True)
+    app = begin()
+    opened(app)
+    look_at(app, "zebra-1b")
+    app.until(card(app).turn_off.isVisible)
+    assert "Offline is on" in card(app).problem.label.text()
+    card(app).turn_off.click()
+    app.until(lambda: app.services.picker.can_download)
+    assert not offline.is_offline() and not card(app).problem.isVisible()
+    app.services.preferences.offline = True
+    downloads = app.services.picker.downloads
+    downloads.pairs[PAIR] = PairDownload("failed", note=offline.refusal("hub.example").text)
+    downloads.changed.emit()
+    card(app).turn_off.click()
+    app.until(lambda: state(app) == "ready")
+    assert not offline.is_offline()

@@ -24,7 +24,7 @@ from mlx_engine.contract.secrets import is_reference
 from mlx_engine.remote import server as remote_server
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, read_endpoints, write_endpoints
 from tests.app.conftest import Running, Start
-from tests.app.views.models.picker_page import look_at, opened, state
+from tests.app.views.models.picker_page import look_at, opened, reopened, state
 from tests.keychain import keychain
 from tests.mlx_engine.remote.replay import Replay, Response, recorded, replaying
 
@@ -132,7 +132,7 @@ def test_add_test_use_edit_and_delete(
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     qtbot.keyClick(dialog.endpoint.main, Qt.Key.Key_Return)
-    app.until(lambda: state(app) == "loaded")
+    dialog = reopened(app)
     assert dialog.endpoint.facts.shown["Server"] == "vLLM 0.32.0" and dialog.endpoint.main.text() == "In use"
     assert vllm.seen[-1][2]["authorization"] == "Bearer sk-123"
     dialog.endpoint.edit.click()
@@ -286,7 +286,7 @@ def test_a_server_with_hostile_texts(start: Start, vllm: Replay) -> None:
     form.save.click()
     width = app.window.width()
     app.services.picker.use()
-    app.until(lambda: app.loader.pair is not None)
+    reopened(app)
     name = app.window.top_bar.name.text()
     assert "\n" not in name and "\u202e" not in name and len(name) < 500
     assert app.window.width() == width and picker_of(app).minimumSizeHint().width() < 1000

@@ -58,7 +58,7 @@ def test_each_model_shows_what_it_needs_or_why_it_cannot_run(begin: Start, hub: 
     assert found["maker/zoo-draft"].verdict_text == "DFlash drafter" and "can't run alone" in reasons["maker/zoo-draft"]
     assert found["maker/zoo-gguf"].verdict_text == "Can't run"
     app.services.picker.rows.select("hub:maker/zoo-gguf")
-    assert card(app).problem.isVisible() and "safetensors" in card(app).problem.text() and not card(app).main.isVisible()
+    assert card(app).problem.isVisible() and "safetensors" in card(app).problem.label.text() and not card(app).main.isVisible()
 
 
 def test_a_click_downloads_a_found_model_with_its_drafter(begin: Start, hub: LocalHub) -> None:
@@ -196,7 +196,7 @@ def test_a_temporary_refusal_is_forgotten(begin: Start, hub: LocalHub, status: i
     picker = searching(app, "zoo")
     found = checked(app, 1)["maker/zoo"]
     assert found.why_not is None and words in str(found.shown.problem) and found.summary == "maker · Not checked"
-    assert words in card(app).problem.text() and card(app).again.isVisible()
+    assert words in card(app).problem.label.text() and card(app).again.isVisible()
     hub.instead.clear()
     picker.search.setText("maker/zoo")
     app.until(lambda: bool(rows(app)) and rows(app)["maker/zoo"].shown.checked)

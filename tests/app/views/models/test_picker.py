@@ -33,7 +33,7 @@ from mlx_engine.models.fit import Fit
 from mlx_engine.models.library.pair import demo_pair
 from tests.app.conftest import Start
 from tests.app.scripted_engine import ScriptedEngine, commit, done, reason, refuse
-from tests.app.views.models.picker_page import PAIR, card, look_at, opened, state
+from tests.app.views.models.picker_page import PAIR, card, look_at, opened, reopened, state
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.mlx_engine.models.downloads import expect_whole, fetch
@@ -63,7 +63,8 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
     app.until(lambda: state(app) == "ready")
     assert dialog.card.main.text() == "Use" and dialog.card.main.isEnabled()
     qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
-    app.until(lambda: state(app) == "loaded")
+    dialog = reopened(app)
+    assert dialog.card.main.text() == "In use"
     target, drafter = loads[-1]
     assert "owner--target" in str(target) and drafter is not None and "owner--drafter" in str(drafter)
     app.ask("Hello?")
@@ -73,7 +74,7 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
     dialog.list.setFocus()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
     qtbot.keyClick(dialog.card.main, Qt.Key.Key_Return)
-    app.until(lambda: state(app) == "loaded")
+    dialog = reopened(app)
     look_at(app, "zebra-1b")
     assert state(app) == "ready" and dialog.card.delete.isVisible()
     dialog.card.delete.click()
@@ -93,6 +94,24 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
     dialog.deleted.purge.click()
     app.until(lambda: dialog.message.text() == "2 MB freed.")
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
+
+
+def test_the_window_closes_when_the_model_chosen_in_it_is_loaded(begin: Start, tmp_path: Path) -> None:
+    engine = ScriptedEngine()
+    app = begin(engine)
+    opened(app)
+    app.activity.use(LoadPair(tmp_path, None))
+    app.until(lambda: not app.loader.running)
+    assert app.dialog(PickerDialog).isVisible(), "it was chosen elsewhere"
+    engine.load_error = refuse("Damaged.")
+    look_at(app, "demo")
+    card(app).main.click()
+    app.until(lambda: not app.loader.running)
+    assert "Damaged." in app.dialog(PickerDialog).message.text() and state(app) == "ready"
+    engine.load_error = None
+    card(app).main.click()
+    app.until(lambda: app.window.dialogs.find(PickerDialog) is None)
+    assert state(app) == "loaded"
 
 
 def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
@@ -262,7 +281,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     opened(app)
     look_at(app, "zebra-1b")
     card(app).main.click()
-    app.until(lambda: state(app) == "loaded")
+    reopened(app)
     look_at(app, "zebra-1b")
     app.services.picker.move(tmp_path / "elsewhere")
     dialog = app.dialog(PickerDialog)
@@ -282,7 +301,9 @@ def test_an_unsupported_pair_says_why(begin: Start) -> None:
     app = begin()
     opened(app)
     look_at(app, "glm-5.3-flash")
-    assert state(app) == "unavailable" and "doesn't support the" in card(app).problem.text() and not card(app).main.isVisible()
+    assert (
+        state(app) == "unavailable" and "doesn't support the" in card(app).problem.label.text() and not card(app).main.isVisible()
+    )
 
 
 def test_an_incompatible_custom_pair_shows_the_reason(begin: Start, hub: LocalHub) -> None:
@@ -360,7 +381,7 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(begin: Start, tmp_path
     picker.add(str(tmp_path / "mine/target"), str(tmp_path / "mine/drafter"), " My  pair ")
     app.until(lambda: picker.rows.selected.startswith("folder:"))
     card(app).main.click()
-    app.until(lambda: state(app) == "loaded")
+    reopened(app)
     assert app.loader.pair is not None and card(app).title.text() == app.loader.pair.name == "My pair"
     again = begin()
     opened(again)
@@ -370,7 +391,7 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(begin: Start, tmp_path
     (tmp_path / "mine" / "drafter").unlink()
     again.services.picker.refresh()
     again.until(lambda: state(again) == "unavailable")
-    assert "drafter" in card(again).problem.text()
+    assert "drafter" in card(again).problem.label.text()
     card(again).remove.click()
     again.until(lambda: not any(one.custom for one in again.services.picker.rows.matching))
 

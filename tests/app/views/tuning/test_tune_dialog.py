@@ -258,7 +258,10 @@ def test_the_models_window_leads_to_it_from_the_loaded_pair(begin: Start, folder
     picker.add(*map(str, folders), "Mine")
     app.until(lambda: picker.rows.selected.startswith("folder:"))
     models.card.main.click()
-    app.until(lambda: picker.rows.current is not None and picker.state(picker.rows.current) == "loaded")
+    app.until(lambda: app.window.dialogs.find(PickerDialog) is None)
+    assert picker.rows.current is not None and picker.state(picker.rows.current) == "loaded"
+    app.window.dialogs.show_models()
+    models = app.dialog(PickerDialog)
     tune = models.card.tune
     assert tune.isVisible() and tune.isEnabled() and tune.toolTip() == ""
     tune.click()
