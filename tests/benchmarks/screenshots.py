@@ -2,10 +2,12 @@
 
 python -m tests.benchmarks.screenshots                 into resources/pictures/
 python -m tests.benchmarks.screenshots --out FOLDER
+python -m tests.benchmarks.screenshots --scenes FOLDER    scenes at 700x500, in all languages, without the engine
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,12 +29,38 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "resources" / "pictures")
-    out: Path = parser.parse_args(arguments).out
-    out.mkdir(parents=True, exist_ok=True)
+    parser.add_argument("--scenes", type=Path)
+    options = parser.parse_args(arguments)
+    out: Path = options.out
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.environ.setdefault("QT_SCALE_FACTOR", "2")  # Retina resolution; read when Qt starts
+    if options.scenes is not None:
+        return _take_scenes(options.scenes.absolute())
+    out.mkdir(parents=True, exist_ok=True)
     return _take(out)
+
+
+def _take_scenes(out: Path) -> int:
+    """Run a process per language, because the language is chosen at the start."""
+    from app.text.language import LANGUAGES, VARIABLE
+    from tests.hub.repos import drafter_files, target_files
+    from tests.hub.server import ServedHub
+
+    failed = 0
+    with ServedHub() as hub:
+        hub.repo("Qwen/Qwen3-8B-MLX-4bit", target_files(400_000), tags=("license:apache-2.0",))
+        hub.repo("maker/Qwen3-Coder-30B-A3B-Instruct-4bit-DWQ", target_files(900_000), tags=("license:mit",))
+        hub.repo("z-lab/Qwen3-8B-DFlash", drafter_files(100_000))
+        hub.repo("maker/qwen3-8b-gguf", {"qwen3.gguf": b"GGUF"})
+        hub.repo("maker/Qwen-Secret", target_files(100_000), gated=True)
+        for code in LANGUAGES:
+            with tempfile.TemporaryDirectory() as home:
+                own = {"HOME": home, "XDG_DATA_HOME": home, "XDG_CACHE_HOME": home, "HF_HUB_OFFLINE": "0"}
+                environment = {**os.environ, **own, "HF_ENDPOINT": hub.url, VARIABLE: code}
+                command = (sys.executable, "-m", "tests.benchmarks.scenes", str(out))
+                failed += subprocess.run(command, env=environment, cwd=Path(__file__).parents[2]).returncode != 0
+    return failed
 
 
 def _take(out: Path) -> int:
