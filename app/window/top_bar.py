@@ -122,7 +122,7 @@ class TopBar(QWidget):
         self._arrange()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Look at Offline when the window becomes active, because other programs can change it."""
+        """Read Offline when the window becomes active: other programs can change it."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange:
             self._show_offline()

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,12 @@ from PySide6.QtGui import QCursor, QDropEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.storage.chat_tree import Chat
 from app.storage.store import ChatSummary, Folder
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
 from tests.app.conftest import Begin, Session, Start
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_chats_window import chat_with, rows
 
 
@@ -392,3 +395,31 @@ def test_only_chats_that_are_dragged_from_the_list_move_to_a_folder(begin: Begin
         monkeypatch.setattr(QDropEvent, "source", lambda event, source=source: source)  # Qt knows none, as nothing is dragged
         listed.dropEvent(event)
         assert [app.library.entries[chat].folder for chat in chats] == [expected, expected]
+
+
+def test_a_new_reply_is_marked_until_its_chat_is_opened(begin: Begin) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([answer("Other."), [commit("First "), gate, commit("whole."), done()]]))
+    listed = app.sidebar.list
+
+    def mark(chat: Chat) -> tuple[str, str]:
+        index = listed.index_of(chat.id)
+        return listed.describe(index).mark, index.data(Qt.ItemDataRole.AccessibleTextRole)
+
+    app.ask("Other?")
+    other = app.session.chat
+    app.session.new_chat()
+    app.send("One")
+    chat = app.session.chat
+    app.until(lambda: chat.turns[0].reply.answer == "First ")
+    app.session.open_chat(other.id)
+    app.until(lambda: app.session.chat.id == other.id)
+    assert (mark(chat), mark(other)) == (("ring", "One"), ("", "Other?"))
+    gate.set()
+    app.idle()
+    assert (mark(chat), mark(other)) == (("dot", "One, new reply"), ("", "Other?"))
+    app.library.rename(chat.id, "Uno")
+    assert mark(chat) == ("dot", "Uno, new reply")
+    app.session.open_chat(chat.id)
+    app.until(lambda: app.session.chat.id == chat.id)
+    assert mark(chat) == ("", "Uno")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
 
 from app.session import page_drawer
 from app.storage.chat_tree import Chat
@@ -81,32 +80,6 @@ def test_two_chats_reply_at_the_same_time(begin: Begin, tmp_path: Path) -> None:
     for chat in chats:
         open_chat(again, chat)
         assert again.texts == texts(chat)
-
-
-def test_a_new_reply_is_marked_until_its_chat_is_opened(begin: Begin) -> None:
-    gate = threading.Event()
-    app = begin(ScriptedEngine([answer("Other."), gated("First", gate)]))
-    rows = app.sidebar.list
-
-    def mark(chat: Chat) -> tuple[str, str]:
-        index = rows.index_of(chat.id)
-        return rows.describe(index).mark, index.data(Qt.ItemDataRole.AccessibleTextRole)
-
-    app.ask("Other?")
-    other = app.session.chat
-    app.session.new_chat()
-    app.send("One")
-    chat = app.session.chat
-    app.until(lambda: chat.turns[0].reply.answer == "First ")
-    open_chat(app, other)
-    assert (mark(chat), mark(other)) == (("ring", "One"), ("", "Other?"))
-    gate.set()
-    app.idle()
-    assert (mark(chat), mark(other)) == (("dot", "One, new reply"), ("", "Other?"))
-    app.library.rename(chat.id, "Uno")
-    assert mark(chat) == ("dot", "Uno, new reply")
-    open_chat(app, chat)
-    assert mark(chat) == ("", "Uno")
 
 
 def test_quitting_keeps_what_all_replies_have_so_far(begin: Begin, tmp_path: Path) -> None:

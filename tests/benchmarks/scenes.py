@@ -1,4 +1,4 @@
-"""Takes pictures of scenes of the window at its least comfortable size, light and dark, in one language.
+"""Pictures of scenes of the window at 700x500, light and dark, in one language.
 
 python -m tests.benchmarks.scenes FOLDER    with SLIPSTREAM_LANGUAGE set, started by `screenshots.py --scenes`
 """
@@ -26,6 +26,7 @@ from app.views.models.endpoint_form import EndpointForm
 from app.views.models.model_menu import ModelMenu
 from app.views.models.picker_dialog import PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog, pane_names
+from app.widgets.layout import fit_content
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.network import connection_log
 from mlx_engine.network.connection_log import FEATURES, ConnectionRecord
@@ -76,6 +77,9 @@ class Scenes:
     def take_all(self) -> None:
         """Take all pictures."""
         self._save("start", self._window)
+        self._window.resize(self._window.minimumSize())
+        self._save("smallest", self._window)
+        self._window.resize(SIZE)
         self._chat()
         self._popover()
         self._hub_search()
@@ -152,6 +156,7 @@ class Scenes:
         endpoints = self._services.picker.endpoints
         form = EndpointForm(self._theme, endpoints, SavedEndpoint("Lab", Endpoint("http://192.168.1.20:8000")), self._window)
         form.show()
+        fit_content(form)
         self._save("connection", form)
         little = RemoteServer("other", "", ("a", "b"), "a", can_call_tools=False, can_think=False)
         endpoints.test = lambda tested, then: then(little)  # type: ignore[method-assign]

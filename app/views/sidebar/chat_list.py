@@ -233,7 +233,7 @@ class ChatList(QTreeView):
                 self._describe_title(item)
 
     def _describe_title(self, item: QStandardItem) -> None:
-        """Show a chat's whole title in its tooltip, and tell screen readers about a new reply."""
+        """Put the whole title into the tooltip, and tell screen readers of new replies."""
         title = item.text()
         item.setToolTip(as_tooltip(title))
         is_new = item.data(ID) in self._new_replies

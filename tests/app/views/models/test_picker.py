@@ -96,24 +96,6 @@ def test_search_download_use_chat_and_delete(begin: Start, hub: LocalHub, qtbot:
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
 
 
-def test_the_window_closes_when_the_model_chosen_in_it_is_loaded(begin: Start, tmp_path: Path) -> None:
-    engine = ScriptedEngine()
-    app = begin(engine)
-    opened(app)
-    app.activity.use(LoadPair(tmp_path, None))
-    app.until(lambda: not app.loader.running)
-    assert app.dialog(PickerDialog).isVisible(), "it was chosen elsewhere"
-    engine.load_error = refuse("Damaged.")
-    look_at(app, "demo")
-    card(app).main.click()
-    app.until(lambda: not app.loader.running)
-    assert "Damaged." in app.dialog(PickerDialog).message.text() and state(app) == "ready"
-    engine.load_error = None
-    card(app).main.click()
-    app.until(lambda: app.window.dialogs.find(PickerDialog) is None)
-    assert state(app) == "loaded"
-
-
 def test_return_does_nothing_while_no_pair_matches(begin: Start, hub: LocalHub, qtbot: QtBot) -> None:
     app = begin()
     opened(app)
