@@ -1,6 +1,7 @@
 """Layouts: rows, columns, wrapping rows, forms, sheets, and notices."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
@@ -33,6 +34,7 @@ LABEL_GAP = 16  # between a label and its field
 MIN_LIST_WIDTH = 120
 LEAST_LINES = 14  # of a scrolling page, unless it is shorter
 SCREEN_SHARE = 0.85  # of the screen that a dialog covers at most
+EVEN_STEP = 8  # pixels by which lines are narrowed
 WRAPPING_TEXT = 22  # pixels; from this text size, fields go below their labels
 
 # A widget or layout, optionally with a stretch factor and alignment, a space in pixels, or None for a flexible space.
@@ -73,11 +75,14 @@ class Flow(QLayout):
         gap: pixels between widgets.
         stacked: whether each widget has its own line.
         right: whether to align lines to the right.
+        even: whether to make lines similarly wide, so that no widget is alone in the last one.
     """
 
-    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False, even: bool = False
+    ) -> None:
         super().__init__(parent)
-        self._right = right
+        self._right, self._even = right, even
         self._stacked = stacked
         self._items: list[QLayoutItem] = []
         self._gap = gap
@@ -128,19 +133,11 @@ class Flow(QLayout):
         return self._minimum
 
     def _place(self, rect: QRect, move: bool) -> int:
-        lines: list[list[tuple[QLayoutItem, QSize]]] = [[]]
-        x = 0
-        for item in self._items:
-            if item.isEmpty():
-                continue
-            size = item.sizeHint()
-            if lines[-1] and (self._stacked or x + size.width() > rect.width()):
-                lines.append([])
-                x = 0
-            if size.width() > rect.width():
-                size = QSize(rect.width(), item.heightForWidth(rect.width()) if item.hasHeightForWidth() else size.height())
-            lines[-1].append((item, size))
-            x += size.width() + self._gap
+        lines = self._lines(rect.width())
+        if self._even and len(lines) > 1:
+            widest = max(size.width() for line in lines for _, size in line)
+            narrower = map(self._lines, range(rect.width(), widest - 1, -EVEN_STEP))
+            *_, lines = takewhile(lambda found: len(found) == len(lines), narrower)
         y = rect.y()
         for line in lines:
             height = max((size.height() for _, size in line), default=0)
@@ -153,10 +150,27 @@ class Flow(QLayout):
             y += height + self._gap // 2
         return max(0, y - rect.y() - self._gap // 2)
 
+    def _lines(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
+        """Return the items of each line with their sizes."""
+        lines: list[list[tuple[QLayoutItem, QSize]]] = [[]]
+        x = 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint()
+            if lines[-1] and (self._stacked or x + size.width() > width):
+                lines.append([])
+                x = 0
+            if size.width() > width:
+                size = QSize(width, item.heightForWidth(width) if item.hasHeightForWidth() else size.height())
+            lines[-1].append((item, size))
+            x += size.width() + self._gap
+        return lines
 
-def flow(*widgets: QWidget, gap: int = 8) -> Flow:
+
+def flow(*widgets: QWidget, gap: int = 8, even: bool = False) -> Flow:
     """Lay out widgets in lines that wrap."""
-    layout = Flow(gap=gap)
+    layout = Flow(gap=gap, even=even)
     for widget in widgets:
         layout.addWidget(widget)
     return layout

@@ -105,7 +105,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         "quiet": ("transparent", 6, "3px 7px", c.secondary, "transparent", size),
         "arrow": ("transparent", 5, "0px 5px 1px 5px", c.secondary, "transparent", ""),
         "bordered": (c.line, 7, "5px 12px", c.text, c.raised, size),
-        "filter": ("transparent", chip, "2px 8px", c.secondary, "transparent", size),
+        "filter": ("transparent", chip, "2px 6px", c.secondary, "transparent", size),
         "disclosure": ("transparent", 5, "1px 2px 1px 0px", c.accent, "transparent", f"{size} text-align: left;"),
         "pair": ("transparent", 7, "4px 8px", c.text, "transparent", f"{size} text-align: left; font-weight: 600;"),
         "popover": ("transparent", 6, "6px 8px", c.text, "transparent", f"{size} text-align: left;"),
@@ -129,6 +129,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
     QPushButton[look="bordered"]:checked {{ background: {c.accent_ground}; color: {c.accent}; border-color: {c.accent}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}
+    QPushButton[look="popover"]:focus {{ border-color: transparent; background: {c.chosen}; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
     QPushButton[look]:disabled {{ color: {c.disabled}; background: transparent; }}
     QPushButton[look="card"]:disabled {{ background: {c.raised}; }}

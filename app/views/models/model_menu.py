@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QCursor, QHideEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.model_list import Candidate
 from app.session.recent_models import RecentModel, RecentModels
@@ -53,6 +53,13 @@ class ModelMenu(QFrame):
         self._arrange()
         self.show()
         self._focus_model()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Tell the name that the pointer has left it. With a popover open, Qt doesn't."""
+        super().hideEvent(event)
+        if not self._anchor.rect().contains(self._anchor.mapFromGlobal(QCursor.pos())):
+            QApplication.sendEvent(self._anchor, QEvent(QEvent.Type.Leave))
+            self._anchor.update()
 
     def _focus_model(self) -> None:
         """Focus the model in use, or else the first one that can be chosen."""

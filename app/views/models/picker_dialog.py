@@ -100,7 +100,7 @@ class PickerDialog(QDialog):
         self._side = QWidget()
         set_look(self._side, "sidebar")
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        chips = flow(*self.filters.buttons(), gap=0)
+        chips = flow(*self.filters.buttons(), gap=0, even=True)
         top = column(self.search, chips, margins=(16, 0, 16, 0))
         foot = column(
             self.hub_problem, flow(self.again), self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0)

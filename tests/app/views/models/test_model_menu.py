@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.model_list import Candidate, Variant
@@ -165,6 +165,15 @@ def test_arrow_keys_move_between_models_and_return_chooses(start: Start, surveyl
     app.engine.pair = replace(app.engine.pair, name="Demo pair")
     qtbot.keyClick(second.name, Qt.Key.Key_Return)
     app.until(lambda: not app.loader.running and app.loader.has_demo)
+
+
+def test_the_name_is_not_highlighted_after_the_menu_closes(start: Start, surveyless: None) -> None:
+    app = start()
+    name = app.window.top_bar.name
+    QApplication.sendEvent(name, QEvent(QEvent.Type.Enter))
+    assert name.underMouse()
+    open_menu(app).close()
+    assert not name.underMouse(), "the mouse is elsewhere"
 
 
 def test_a_model_that_cannot_be_switched_to_now_says_why(begin: Begin) -> None:
