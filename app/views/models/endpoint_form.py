@@ -224,6 +224,8 @@ class EndpointForm(QDialog):
         self.facts.setVisible(bool(facts))
         if text:
             announce(self, sentences(text, *(f"{name}: {value}" for name, value in (facts or {}).items())))
+            if self.isVisible():
+                fit_content(self)
             self._page.show_end()
 
     @Slot()

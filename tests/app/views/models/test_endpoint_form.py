@@ -12,6 +12,7 @@ from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
 from app.views.server.server_dialog import ServerDialog
 from app.views.tools.server_form import ServerForm
+from app.widgets.layout import ScrollingPage
 from mlx_engine.contract import secrets
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
@@ -58,6 +59,9 @@ def test_an_address_without_a_scheme_is_completed_and_shown(begin: Start) -> Non
         form.test.click()
         app.until(form.test.isEnabled)
         assert form.verdict.text() == "The connection works."
+        page = form.findChild(ScrollingPage)
+        assert page is not None
+        app.until(lambda: page.verticalScrollBar().maximum() == 0)  # the dialog has grown
         form.save.click()
     assert app.services.picker.endpoints.saved[0].endpoint.url == f"{server.url}/v1"
 
