@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QFontMetrics
+from PySide6.QtGui import QDesktopServices, QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
 
 from app.session.compare_run import CompareRun
+from app.session.help_pages import TUNING_PAGE
 from app.session.notice import Notice
 from app.session.preferences import Pane, Preferences
 from app.session.services import Services
@@ -88,7 +89,7 @@ class Dialogs(QObject):
         dialog = self._show(TuneDialog, self._tuning, self._activity, self._loader)
         if is_new:
             dialog.models_requested.connect(self.show_models)
-            dialog.help_requested.connect(lambda: self.show_help("train-a-drafter"))
+            dialog.help_requested.connect(lambda: self.show_help(TUNING_PAGE))
         else:
             dialog.look()
 
@@ -241,7 +242,7 @@ class Dialogs(QObject):
             name, result = self._tuning.pair.name, self._tuning.result
             if result is None:
                 text = tr("Tuning {name} stopped: {reason}", name=name, reason=self._tuning.error)
-                self._notices.post(Notice(text, "error", help="train-a-drafter"))
+                self._notices.post(Notice(text, "error", help=TUNING_PAGE))
             elif result.kept:
                 text = tr("{name} has been tuned. Choose File ▸ Tune Drafter to see the result.", name=name)
                 self._notices.post(Notice(text, stays=True))
@@ -257,6 +258,8 @@ class Dialogs(QObject):
             dialog.resize(dialog.size().boundedTo(dialog.screen().availableSize() * SCREEN_SHARE))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.finished.connect(lambda: self._dialogs.pop(kind, None))
+            help_key = QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), dialog)  # the window's has no effect here
+            help_key.activated.connect(self.show_help)
             for notice in dialog.findChildren(NoticeView):
                 notice.help_requested.connect(self.show_help)
         if sheet:

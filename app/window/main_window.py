@@ -6,7 +6,17 @@ from functools import partial
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QGuiApplication, QKeyEvent, QMoveEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QMainWindow,
+    QPlainTextEdit,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
 
 from app.session.commands import Menu
 from app.session.preferences import Preferences
@@ -22,6 +32,7 @@ from app.views.models.model_menu import ModelMenu
 from app.views.sidebar.sidebar import Sidebar
 from app.views.tools.server_card import host
 from app.views.transcript.transcript import Transcript
+from app.widgets.controls import ICON_SIZE, icon_of
 from app.widgets.layout import column
 from app.widgets.save_dialog import choose, confirm
 from app.widgets.theme import Theme
@@ -163,13 +174,15 @@ class MainWindow(QMainWindow):
             "contrast": Menu(tr("&Contrast"), lambda: contrasts),
             "move_to_folder": commands.folders(),
         }
-        commands.add(*dialog_commands(self.dialogs), *text_commands(self.transcript))
+        commands.add(*dialog_commands(self.dialogs, services.loader, services.tuning), *text_commands(self.transcript))
         commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
         commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
         commands.add(Screenshot(services.attachments, self.composer.focus, self).command())
         commands.add(*appearances, *contrasts)
         self.menus = Menus(self, commands, menus)
+        self.theme.changed.connect(self._draw_overflow)
+        self._draw_overflow()
         commands.selection = self._selection
         commands.listed = listed.chat_ids
         commands.rename_requested.connect(self._rename)
@@ -178,6 +191,12 @@ class MainWindow(QMainWindow):
         selected = listed.selectionModel().selectionChanged
         for signal in (preferences.changed, services.quiet_mode.changed, self.split.shown, selected):
             signal.connect(self.menus.refresh)
+
+    @Slot()
+    def _draw_overflow(self) -> None:
+        """Draw the button for menus that don't fit. Qt's own icon is always black."""
+        if (more := self.menuBar().findChild(QToolButton)) is not None:
+            more.setIcon(icon_of("more", self.theme.colors.text, ICON_SIZE))
 
     def _selection(self) -> tuple[str, str, list[str]]:
         """Return the row and the chats selected in the list while it has the focus."""

@@ -6,9 +6,13 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit
 
-from app.session.commands import Command, Keys, Role
+from app.session.commands import Command, Keys, Refusal, Role
+from app.session.notice import Notice
+from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences, Setting
 from app.session.quiet_mode import QuietMode
+from app.session.tuning_run import TuningRunner
+from app.session.tuning_survey import why_not_tunable
 from app.session.updates import Updates
 from app.text.language import tr
 from app.views.machine.this_mac import machine_title
@@ -19,11 +23,15 @@ from app.window.help import SHORTCUTS
 from app.window.sidebar_split import SidebarSplit
 
 
-def dialog_commands(dialogs: Dialogs) -> tuple[Command, ...]:
+def dialog_commands(dialogs: Dialogs, loader: PairLoader, tuning: TuningRunner) -> tuple[Command, ...]:
+    def tunable() -> object:
+        why_not = why_not_tunable(loader)
+        return tuning.running or (Refusal(Notice(why_not)) if why_not else True)
+
     show_tools, show_shortcuts = partial(dialogs.show_settings, "tools"), partial(dialogs.show_help, SHORTCUTS)
     return (
         Command("models", tr("&Models…"), dialogs.show_models, ("Ctrl+Shift+M",)),
-        Command("tune", tr("Tune &Drafter…"), dialogs.show_tuning),
+        Command("tune", tr("Tune &Drafter…"), dialogs.show_tuning, needs=tunable),
         Command("tools", tr("&Tools…"), show_tools),
         # macOS moves settings, about, and quit to the app menu.
         Command("settings", tr("Settings…"), dialogs.show_settings, ("Ctrl+,",), role=Role.PreferencesRole),

@@ -202,7 +202,7 @@ class DialogWindow(QMainWindow):
     def __init__(self, theme: Theme, services: Services) -> None:
         super().__init__()
         self.dialogs = Dialogs(self, theme, services)
-        services.commands.add(*dialog_commands(self.dialogs))
+        services.commands.add(*dialog_commands(self.dialogs, services.loader, services.tuning))
         self.resize(1000, 760)
         self.show()
 

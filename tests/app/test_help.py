@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.session.commands import plain_title
+from app.views.models.picker_dialog import PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
 from app.window.help import DEVELOPER_PAGES, FOLDER, PAGES, HelpDialog, page_html
 from app.window.report import ReportDialog, report
@@ -55,6 +56,15 @@ def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
 
 def test_the_list_has_all_pages() -> None:
     assert sorted((*PAGES, *DEVELOPER_PAGES)) == ALL_PAGES
+
+
+def test_its_key_works_in_other_windows(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    app.window.dialogs.show_models()
+    models = app.dialog(PickerDialog)
+    app.until(models.isActiveWindow)
+    qtbot.keyClick(models, Qt.Key.Key_F1)
+    assert app.dialog(HelpDialog).page == "guide"
 
 
 def test_help_is_searched(begin: Begin) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QFocusEvent, QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.rendering.blocks import plain_text
@@ -34,6 +34,18 @@ def press(app: Running, text: str) -> None:
 
     app.until(lambda: bool(found()))
     found()[0].click()
+
+
+def test_the_button_for_menus_that_do_not_fit_has_the_color_of_text(start: Start) -> None:
+    app = start(loaded=False)
+    more = app.window.menuBar().findChild(QToolButton)
+    assert more is not None
+    for appearance in ("dark", "light"):
+        app.theme.set_appearance(appearance)
+        image = more.icon().pixmap(18, 18).toImage()
+        pixels = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+        strongest = max(pixels, key=lambda pixel: pixel.alpha())
+        assert (strongest.lightness() > 128) == (appearance == "dark")
 
 
 # The empty page and loading

@@ -73,7 +73,7 @@ def opened(start: Start, folders: tuple[Path, Path | None], tmp_path: Path, **op
 
 
 def dialog(app: Running) -> TuneDialog:
-    app.run("tune")
+    app.window.dialogs.show_tuning()
     found = app.dialog(TuneDialog)
     app.until(lambda: not app.services.tuning.reading)
     return found
@@ -280,6 +280,9 @@ def test_the_models_window_says_why_the_demo_pair_is_not_tuned(begin: Start, tmp
     tune = models.card.tune
     assert tune.isVisible() and not tune.isEnabled()
     assert "part of Slipstream" in tune.toolTip() and "part of Slipstream" in tune.accessibleDescription()
+    assert not app.can("tune"), "nor from the menu"
+    app.run("tune")
+    assert "part of Slipstream" in app.notices[-1] and app.window.dialogs.find(TuneDialog) is None
 
 
 def test_the_stored_result_is_shown_removed_and_no_longer_used(
