@@ -2265,11 +2265,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Generation</source>
-            <translation>Erzeugung</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Higher values add variety; 0 always picks the most likely token.</source>
             <translation>Höhere Werte bringen mehr Abwechslung; 0 nimmt immer das wahrscheinlichste Token.</translation>
         </message>
@@ -2602,6 +2597,11 @@
             <location filename="../../app/views/chat/notice_bar.py" />
             <source>Close</source>
             <translation>Schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Close, and show the notice before</source>
+            <translation>Schließen und den vorigen Hinweis zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />

@@ -2265,11 +2265,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Generation</source>
-            <translation>生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Higher values add variety; 0 always picks the most likely token.</source>
             <translation>数值越高变化越多；0 总是选取最可能的词元。</translation>
         </message>
@@ -2602,6 +2597,11 @@
             <location filename="../../app/views/chat/notice_bar.py" />
             <source>Close</source>
             <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/notice_bar.py" />
+            <source>Close, and show the notice before</source>
+            <translation>关闭并显示上一条提示</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />

@@ -48,6 +48,18 @@ def test_no_button_of_a_notice_is_cut_off_in_a_narrow_window(begin: Begin) -> No
     assert not any(one.intersects(other) for one, other in combinations(areas, 2))
 
 
+def test_the_latest_notice_tells_how_many_others_there_are(begin: Begin) -> None:
+    app = begin()
+    bar = bar_of(app)
+    for text in ("One.", "Two.", "Three."):
+        app.services.notices.post(Notice(text, stays=True))
+    assert (bar.label.text(), bar.more.text()) == ("Three.", "+2") and bar.more.isVisible()
+    assert bar.close_button.accessibleName() == "Close, and show the notice before"
+    bar.close_button.click()
+    bar.close_button.click()
+    assert bar.label.text() == "One." and not bar.more.isVisible() and bar.close_button.accessibleName() == "Close"
+
+
 def test_several_imports_leave_one_notice(begin: Begin, tmp_path: Path) -> None:
     app = begin()
     library = app.library

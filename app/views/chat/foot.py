@@ -31,6 +31,7 @@ from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 NARROW = 620  # width in pixels below which legend and meter are stacked
 NAMED = 480  # width in pixels at the default text size from which the composer shows the name of Thinking
 MAX_TITLE = 40  # characters
+BAR_WIDTH = 160  # maximum, in pixels
 SHOWN_FROM = 0.5  # of the context in use
 FILLING = 100_000  # stretch factor; the rest is less than a pixel
 
@@ -137,6 +138,7 @@ class ContextView(QWidget):
         self._explained = False
         self._shown = False  # according to the last count, so that counting again neither shows nor hides it
         self._bar = ThinBar(theme, tr("Context"))
+        self._bar.setMaximumWidth(BAR_WIDTH)
         self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
         row(self._bar, self.label, parent=self)

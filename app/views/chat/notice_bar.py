@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QPushButton
 
 from app.session.notice import NoticeAction, Notices
-from app.text.language import tr
-from app.widgets.controls import IconButton, Label, button
+from app.text.language import number, tr
+from app.widgets.controls import IconButton, Label, button, small_label
 from app.widgets.layout import Flow, column, row
 from app.widgets.theme import Theme, set_look
 
@@ -15,7 +15,7 @@ SHOWN_MS = 10_000  # how long a notice that needs no action is shown
 
 
 class NoticeBar(QFrame):
-    """A bar with the latest notice. Closing it shows the previous one."""
+    """A bar with the latest notice and the number of others. Closing it shows another."""
 
     choose_models = Signal()
     use_demo = Signal()
@@ -40,7 +40,9 @@ class NoticeBar(QFrame):
         for made in (self.choose, self.again, self.demo, self.help):
             self._buttons.addWidget(made)
         body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
-        row((body, 1), (self.close_button, 0, Qt.AlignmentFlag.AlignTop), margins=(16, 2, 4, 2), parent=self)
+        self.more = small_label(theme, look="secondary")
+        top = Qt.AlignmentFlag.AlignTop
+        row((body, 1), (self.more, 0, top), (self.close_button, 0, top), margins=(16, 2, 4, 2), parent=self)
         self._timer = QTimer(self, interval=SHOWN_MS)
         self._timer.timeout.connect(self._remove_passing)
         notices.changed.connect(self._refresh)
@@ -93,6 +95,10 @@ class NoticeBar(QFrame):
             set_look(self.label, "danger" if error else "secondary")
             self.label.setAccessibleName(tr("Error") if error else tr("Note"))
             self.label.setText(notice.text)
+            others = len(valid) - 1
+            self.more.setText(f"+{number(others)}")
+            self.more.setVisible(others > 0)
+            self.close_button.set_name(tr("Close, and show the notice before") if others else tr("Close"))
             for made in (self.choose, self.demo):
                 made.setVisible(notice.offer == "load")
             self.again.setVisible(bool(notice.again))
