@@ -2,13 +2,25 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QComboBox, QFrame, QHBoxLayout, QLineEdit, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QBoxLayout,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.widgets.controls import small_label
 from app.widgets.layout import WRAPPING_TEXT, Form, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 
 SLIDER_WIDTH = 180
+NUMBER_WIDTH = 110  # minimum, at the default text size, so that fields below each other are equally wide
 INDENT = 14  # of rows and of the lines between them
 
 
@@ -27,10 +39,12 @@ class GroupedForm(Form):
         self, label: str, field: QWidget, *extra: QWidget, below: Sequence[QWidget] = (), help: str = "", tip: str = ""
     ) -> None:
         """Add a field. See `Form.add_row`."""
-        natural = isinstance(field, QComboBox | QAbstractButton | QSlider)
+        natural = isinstance(field, QComboBox | QAbstractButton | QSlider | QAbstractSpinBox)
         if isinstance(field, QSlider):
             field.setMaximumWidth(SLIDER_WIDTH)
-        if isinstance(field, QComboBox | QLineEdit):
+        if isinstance(field, QAbstractSpinBox):
+            field.setMinimumWidth(self._theme.scaled(NUMBER_WIDTH))
+        if isinstance(field, QComboBox | QLineEdit | QAbstractSpinBox):
             self._theme.set_font(field, SMALL)
         if help:
             below = (*below, small_label(self._theme, help, "secondary", wrap=True))

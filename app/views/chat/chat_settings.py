@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDoubleSpinBox,
-    QFrame,
     QInputDialog,
     QPlainTextEdit,
     QWidget,
@@ -23,8 +22,9 @@ from app.session.pair_session import PairLoader
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import tr
 from app.text.plain_text import clean
-from app.widgets.controls import button, entry, prepare_number_field, small_label
-from app.widgets.layout import Form, column, fit_content, flow, lay_out
+from app.widgets.controls import button, entry, prepare_number_field
+from app.widgets.grouped_form import GroupedForm
+from app.widgets.layout import column, fit_content, lay_out
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.requests import Sampling
 
@@ -86,11 +86,9 @@ class ChatSettingsForm(QWidget):
         self.system.setPlaceholderText(tr("Instructions for the model, such as a role, tone, or language"))
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
-        frame = QFrame()
-        set_look(frame, "composer")
-        column(self.system, margins=(8, 6, 4, 6), parent=frame)
+        set_look(self.system, "field")
 
-        form = Form(theme)
+        form = GroupedForm(theme)
         self.numbers: dict[str, QDoubleSpinBox] = {}
         for name, label, tip, low, high, step, digits in _number_fields():
             box = self.numbers[name] = QDoubleSpinBox()
@@ -116,10 +114,10 @@ class ChatSettingsForm(QWidget):
         self.private.hide()
         self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
 
-        head = small_label(theme, tr("Preset"), "secondary", bold=True), flow(self.preset, self.save_as, self.delete)
-        prompt = small_label(theme, tr("System prompt"), "secondary", bold=True), frame
-        generation = small_label(theme, tr("Generation"), "secondary", bold=True), self.thinking, self.private, 4, form
-        column(*head, 10, *prompt, 10, *generation, parent=self)
+        head = GroupedForm(theme)
+        head.add_row(tr("Preset"), self.preset, self.save_as, self.delete)
+        head.add_row(tr("System prompt"), self.system)
+        column(head, 4, self.thinking, self.private, 4, form, parent=self)
         library.presets_changed.connect(self.refresh)
         theme.text_resized.connect(self._fit_prompt)
         self._fit_prompt()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QLayout, QPushButton, QVBoxLa
 from app.session.tool_box import ToolBox
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
-from app.widgets.controls import as_tooltip, button, small_label, styled_label
+from app.widgets.controls import as_tooltip, button, small_label
 from app.widgets.layout import column, flow, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
@@ -33,7 +33,7 @@ class ServerCard(QFrame):
 
     def __init__(self, theme: Theme, box: ToolBox, config: ServerConfig) -> None:
         super().__init__()
-        set_look(self, "notice")
+        set_look(self, "group")
         self._theme, self._box, self.config = theme, box, config
         self._shown: object = None  # what the lists below the buttons show
         name = server_title(config)
@@ -56,7 +56,7 @@ class ServerCard(QFrame):
         self.again = add(tr("Try Again"), lambda: box.start([config.name]))
         self.edit = add(tr("Edit…"), self.edit_requested.emit)
         self.remove = add(tr("Remove…"), self._remove)
-        title = styled_label(theme, name, bold=True, elided=True)
+        title = small_label(theme, name, elided=True)
         title.setBuddy(self.switch)
         self._lists = QWidget()
         self._column = column(
@@ -67,7 +67,7 @@ class ServerCard(QFrame):
             flow(self.show_tools, self.add_folder, self.sign_in, self.sign_out, self.again, self.edit, self.remove),
             self._lists,
             spacing=6,
-            margins=(14, 10, 10, 10),
+            margins=(14, 9, 14, 9),
             parent=self,
         )
         self.refresh()
