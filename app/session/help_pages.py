@@ -1,10 +1,16 @@
 """The pages and headings of Help that explain errors."""
 
+CONNECTING_PAGE = "remote#how-do-i-connect-in-the-window"
+FULL_CONTEXT_PAGE = "guide#what-happens-when-the-context-is-full"
+LOADING_PAGE = "troubleshooting#a-pair-doesnt-load"
+LOST_CONNECTION_PAGE = "remote#what-if-the-connection-breaks"
+MCP_JSON_PAGE = "tools#what-is-in-mcpjson"
+TUNING_PAGE = "train-a-drafter"
 _GATED = "models#can-i-use-gated-or-private-models"
 _OFFLINE = "privacy#how-do-i-keep-it-offline"
 PAGES_BY_CODE = {
-    "context_exceeded": "guide#what-happens-when-the-context-is-full",
-    "context_full": "guide#what-happens-when-the-context-is-full",
+    "context_exceeded": FULL_CONTEXT_PAGE,
+    "context_full": FULL_CONTEXT_PAGE,
     "exact_with_images": "exactness#what-does-exact-mode-promise",
     "gpu_failed": "troubleshooting#the-gpu-failed",
     "hub_offline": _OFFLINE,
@@ -12,7 +18,7 @@ PAGES_BY_CODE = {
     "no_chat_template": "models#can-i-use-base-models",
     "offline": _OFFLINE,
     "offline_command": _OFFLINE,
-    "remote_context_exceeded": "guide#what-happens-when-the-context-is-full",
+    "remote_context_exceeded": FULL_CONTEXT_PAGE,
     "remote_local_network": "troubleshooting#no-route-to-host",
     "remote_internal": "troubleshooting#how-do-i-report-a-problem",
     "repo_gated": _GATED,
@@ -30,4 +36,4 @@ def help_page(code: str, otherwise: str = "") -> str:
     Args:
         otherwise: what to return if no page explains just this error.
     """
-    return PAGES_BY_CODE.get(code) or ("remote#what-if-the-connection-breaks" if code.startswith("remote_") else otherwise)
+    return PAGES_BY_CODE.get(code) or (LOST_CONNECTION_PAGE if code.startswith("remote_") else otherwise)

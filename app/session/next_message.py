@@ -12,6 +12,7 @@ from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
 from app.session.drafts import Drafts
+from app.session.help_pages import FULL_CONTEXT_PAGE
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.outgoing import STOPPED, OutgoingMessages
 from app.session.pair_session import PairLoader
@@ -391,5 +392,4 @@ class NextMessage(QObject):
                 title = tr("Send Page 1 Only") if count == 1 else tr("Send Pages 1 to {count}", count=number(count))
                 first = file.first_pages(count).page_list
                 actions = (NoticeAction(title, partial(attachments.set_pages, file, first)), *actions)
-        page = "guide#what-happens-when-the-context-is-full"
-        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions, help=page))
+        self._notices.post(Notice(text, "error", until="fits", topic="fits", actions=actions, help=FULL_CONTEXT_PAGE))

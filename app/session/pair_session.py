@@ -10,6 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.engine_adapter import Delivery, EngineAdapter
+from app.session.help_pages import LOADING_PAGE, LOST_CONNECTION_PAGE, TUNING_PAGE
 from app.session.measurements import BackgroundCalibration
 from app.session.notice import Notice
 from app.session.pair_survey import listed_name
@@ -229,7 +230,7 @@ class PairLoader(QObject):
                     text = tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))
                     self.notified.emit(Notice(text, help="guide#why-was-a-reply-decoded-plainly"))
                 if pair.why_not_tuned:
-                    self.notified.emit(Notice(translated(pair.why_not_tuned), help="train-a-drafter"))
+                    self.notified.emit(Notice(translated(pair.why_not_tuned), help=TUNING_PAGE))
                 if pair.why_not_fastest:
                     self.notified.emit(Notice(translated(pair.why_not_fastest), help="models#which-drafter-does-auto-use"))
             case Failed() as failed:
@@ -259,5 +260,5 @@ class PairLoader(QObject):
         if self._replaces:
             text = sentences(text, tr("{name} is still in use.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         again = self.connecting_to.name if self.connecting_to else ""
-        page = "remote#what-if-the-connection-breaks" if again else "troubleshooting#a-pair-doesnt-load"
+        page = LOST_CONNECTION_PAGE if again else LOADING_PAGE
         self.notified.emit(Notice(text, kind, "" if self.pair else "load", "pair", again, help=page if kind == "error" else ""))

@@ -11,6 +11,7 @@ from app.session.background_work import Background
 from app.session.custom_pairs import add_pair
 from app.session.downloads import Downloads, PairDownload, PairState
 from app.session.endpoints import Endpoints
+from app.session.help_pages import CONNECTING_PAGE
 from app.session.hub_search import HubSearch, list_found
 from app.session.measurements import RooflineRunner
 from app.session.model_list import Candidate, Variant
@@ -345,7 +346,7 @@ class Picker(QObject):
         if (saved := self.endpoints.find(name)) is None:
             return
         if refusal := self.endpoints.refusal(saved.endpoint):
-            self._loader.notified.emit(Notice(refusal, "error", help="remote#how-do-i-connect-in-the-window"))
+            self._loader.notified.emit(Notice(refusal, "error", help=CONNECTING_PAGE))
         else:
             self._activity.connect_to(saved)
 

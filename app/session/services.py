@@ -23,6 +23,7 @@ from app.session.connection_history import ConnectionHistory
 from app.session.context_meter import ContextMeter
 from app.session.drafts import Drafts
 from app.session.engine_adapter import EngineAdapter
+from app.session.help_pages import CONNECTING_PAGE, MCP_JSON_PAGE
 from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
 from app.session.memory_reader import MemoryReader
@@ -175,7 +176,7 @@ class Services(QObject):
     @Slot(str)
     def _show_unreadable(self, reason: str) -> None:
         text = tr("Can't use mcp.json. {reason}", reason=reason)
-        self.notices.post(Notice(text, "error", until="tools", topic="mcp.json", help="tools#what-is-in-mcpjson"))
+        self.notices.post(Notice(text, "error", until="tools", topic="mcp.json", help=MCP_JSON_PAGE))
 
     def start(self) -> None:
         """Read the chats, and load or connect to what was used last."""
@@ -190,8 +191,7 @@ class Services(QObject):
         self.library.load()
         self.saved_prompts.apply()
         if endpoints.problem:
-            page = "remote#how-do-i-connect-in-the-window"
-            notices.post(Notice(endpoints.problem, "error", until="connections", help=page))
+            notices.post(Notice(endpoints.problem, "error", until="connections", help=CONNECTING_PAGE))
         if self.tools.problem:
             self._show_unreadable(self.tools.problem)
         self.loader.here = last_pair(self.settings)

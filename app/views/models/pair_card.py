@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.downloads import PairState
-from app.session.help_pages import help_page
+from app.session.help_pages import LOADING_PAGE, help_page
 from app.session.model_list import Candidate
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
@@ -180,7 +180,7 @@ class PairCard(ScrollingPage):
         reason = one.why_not or (download.note if download is not None and failed else problem)
         text = page = ""
         if reason is not None:
-            usual = "troubleshooting#a-pair-doesnt-load" if one.why_not else "troubleshooting#a-download-stops"
+            usual = LOADING_PAGE if one.why_not else "troubleshooting#a-download-stops"
             text, page = translated(reason), help_page(reason.code, usual)
         elif state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.session.help_pages import MCP_JSON_PAGE
 from app.session.tool_box import ToolBox
 from app.text.language import tr, translated
 from app.views.tools.server_card import ServerCard
@@ -50,7 +51,7 @@ class ToolsPane(QWidget):
             return
         self._box.warm()
         problem = self._import_problem or self._box.problem
-        self.problem.show_text(problem, "tools#what-is-in-mcpjson")
+        self.problem.show_text(problem, MCP_JSON_PAGE)
         self.problem.setVisible(bool(problem))
         names = {config.name for config in self._box.configs}
         for name in set(self.cards) - names:
