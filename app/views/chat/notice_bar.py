@@ -41,8 +41,8 @@ class NoticeBar(QFrame):
             self._buttons.addWidget(made)
         body = column(self.label, self._buttons, margins=(0, 6, 0, 6))
         self.more = small_label(theme, look="secondary")
-        top = Qt.AlignmentFlag.AlignTop
-        row((body, 1), (self.more, 0, top), (self.close_button, 0, top), margins=(16, 2, 4, 2), parent=self)
+        corner = column(row(self.more, self.close_button, spacing=2), None)
+        row((body, 1), corner, margins=(16, 2, 4, 2), parent=self)
         self._timer = QTimer(self, interval=SHOWN_MS)
         self._timer.timeout.connect(self._remove_passing)
         notices.changed.connect(self._refresh)
