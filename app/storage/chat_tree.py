@@ -232,12 +232,12 @@ class Chat:
 
     @property
     def cut(self) -> Cut | None:
-        """Where the last prompt began, or the next one will; None if all is sent."""
+        """Where the next prompt begins at the earliest; None if all is sent."""
         turns = self.turns
         summary, path = _since_summary(turns[-1].last) if turns else (None, [])
         later = set(path)
         below = [turn for turn in turns if turn.last in later]
-        left_out = next((turn.reply.left_out for turn in reversed(below) if turn.reply.left_out or not turn.reply.empty), 0)
+        left_out = (self.rolling_after(turns[-1].last) if turns else None) or 0
         if not left_out:
             return Cut(below[0] if below else None, summary) if summary is not None else None
         left_out -= len(_stand_in(summary.summary)) if summary is not None else 0

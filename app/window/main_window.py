@@ -127,7 +127,8 @@ class MainWindow(QMainWindow):
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
         session.turns_changed.connect(self._show_cut)
-        session.cut_changed.connect(self._show_cut)
+        for signal in (session.cut_changed, session.settings_changed):
+            signal.connect(self._show_cut)
         self.transcript.message_actions.summary_edited.connect(services.compactor.set_summary)
         self.transcript.message_actions.compact_undone.connect(services.compactor.undo)
         session.turn_revealed.connect(self.transcript.go_to_node)

@@ -73,6 +73,7 @@ def test_a_result_that_did_not_fit_is_not_sent_with_the_next_question() -> None:
 
 def test_the_rolling_window_counts_the_messages_of_calls() -> None:
     chat, first = chat_with(DONE)
+    chat.settings = replace(chat.settings, rolling=True)
     second = chat.ask("And twice that?", "dflash")
     second.reply.answer, second.reply.left_out = "3,776,528.", len(first.reply.messages) + 1
     assert second.reply.left_out == 4 and chat.cut == Cut(second)

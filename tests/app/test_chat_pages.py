@@ -344,6 +344,12 @@ def test_the_note_leaves_out_files_above_the_cut(start: Start) -> None:
     assert bar.isVisible()
     app.session.set_summary(second.answered, "We looked.")
     assert not bar.isVisible()
+    app.session.set_summary(second.answered, "")
+    second.reply.left_out = 2
+    app.session.change(rolling=True)
+    assert not bar.isVisible()
+    app.session.change(rolling=False)
+    assert bar.isVisible(), "they are sent again without the window"
 
 
 def test_the_chip_says_which_pages_are_sent() -> None:

@@ -132,6 +132,26 @@ def test_a_summary_is_sent_even_if_the_window_left_messages_out_before(begin: Be
     assert app.engine.requests[-1].rolling == 0
 
 
+def test_without_the_window_the_line_shows_the_summary_that_is_sent_again(start: Start) -> None:
+    """The line still had no summary, which the next prompt began with."""
+    app = start(small_engine(*LONG, answer("Four.")))
+    fill(app)
+    turns = app.session.chat.turns
+    app.session.set_summary(turns[0].last, WRITTEN)
+    app.session.change(rolling=True)
+    turns[2].reply.left_out = 2  # the summary
+    app.session.change(rolling=True)
+    assert app.session.chat.cut == Cut(turns[1])
+    show_line(app)
+    app.session.change(rolling=False)
+    assert app.session.chat.history()[1].content == WRITTEN and app.session.chat.cut == Cut(turns[1], turns[0].answered)
+    line = show_line(app)
+    assert line.label.text() == "The model reads a summary of what is above this line." and line.undo_button.isEnabled()
+    assert WRITTEN in chat_export.to_markdown(app.session.chat) and app.can("undo_compact")
+    app.session.change(rolling=True)
+    assert app.session.chat.cut == Cut(turns[1]) and WRITTEN not in chat_export.to_markdown(app.session.chat)
+
+
 def test_undo_sends_the_messages_again_and_can_be_undone(begin: Begin) -> None:
     app = begin(roomy_engine(answer(WRITTEN)))
     turns = summarized(app)

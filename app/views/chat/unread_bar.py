@@ -16,9 +16,10 @@ class UnreadBar(FootBar):
         super().__init__(theme, tr("Choose Model…"), tr("Choose a model that sees images"))
         self._message, self._session, self._loader = services.message, services.session, services.loader
         session, loader = self._session, self._loader
-        changes = (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed, session.pages_changed)
+        turns = (session.chat_changed, session.turn_added, session.turns_changed, session.editing_changed, session.pages_changed)
+        changes = (*turns, session.cut_changed, session.settings_changed)
         reader, ended = services.attachments, services.reply_runner.ended
-        for signal in (reader.changed, ended, loader.changed, loader.loaded, session.cut_changed, *changes):
+        for signal in (reader.changed, ended, loader.changed, loader.loaded, *changes):
             signal.connect(self.refresh)
 
     @Slot()
