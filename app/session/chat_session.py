@@ -70,6 +70,7 @@ class ChatSession(QObject):
         self._stays = False  # whether the new chat of the launch stays open
         self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
         self._unsaved: Chat | None = None  # chat with changed settings
+        self._summaries: dict[str, tuple[Node, str]] = {}  # those that Continue removed, by the ID of the chat
         self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
         self._save_timer.timeout.connect(self.save_settings)
         library.loaded.connect(self._open_last)
@@ -82,6 +83,7 @@ class ChatSession(QObject):
             signal.connect(self._draw_pages)
         pages.changed.connect(self.pages_changed)
         reply_runner.refused.connect(self._show_refusal)
+        reply_runner.ended.connect(self._offer_removed_summary)
         library.messages_added.connect(lambda chat: self._show_branch() if chat is self.chat else None)
 
     @property
@@ -282,15 +284,17 @@ class ChatSession(QObject):
         if not can or not self._activity.can_start() or self._is_early(partial(self.resume, turn)):
             return
         if turn.answered is not None and turn.answered.summary:
+            self._summaries[self.chat.id] = turn.answered, turn.answered.summary
             self.set_summary(turn.answered, "")  # else later prompts would lack what the model adds
-            self._notices.post(Notice(tr("The model reads the older messages again."), until="chat", topic="compact"))
         rolling = self.chat.rolling_after(turn.answered)
         request = replace(turn.request, mode=self.next_mode, max_tokens=self.chat.settings.max_tokens, rolling=rolling)
         self._reply_runner.resume(turn, self.chat, request, self.offered_tools, self._loader.can_see)
 
     @Slot(object, str)
     def _show_refusal(self, run: ReplyRun, why: str) -> None:
-        """Say why a reply isn't continued, and in which chat."""
+        """Say why a reply isn't continued, and in which chat. Its summary is restored."""
+        if (removed := self._summaries.pop(run.chat.id, None)) is not None:
+            self.set_summary(*removed, run.chat)
         if run.chat is self.chat:
             self._notices.post(Notice(why, "error", until="chat"))
             return
@@ -306,15 +310,50 @@ class ChatSession(QObject):
         if len(turns) > 1 and turns[-1].reply.context_full:
             self.resume(turns[-1])
 
-    def set_summary(self, node: Node, summary: str) -> None:
-        """Set what replaces the messages up to this one; an empty text sends them."""
+    @Slot(object)
+    def _offer_removed_summary(self, run: ReplyRun) -> None:
+        """Offer to undo the removal of a summary once a continued reply has ended."""
+        removed = self._summaries.pop(run.chat.id, None)
+        if removed is not None and run.chat is self.chat:
+            self._offer_summary(*removed)
+
+    def remove_summary(self, node: Node) -> None:
+        """Let the model read the messages again that a summary replaces, and offer Undo."""
+        summary = node.summary
+        self.set_summary(node, "")
+        self._offer_summary(node, summary)
+
+    def _offer_summary(self, node: Node, summary: str) -> None:
+        """Offer to undo the removal of a summary."""
+        cut, again = self.chat.cut, NoticeAction(tr("Undo"), partial(self.edit_summary, node, summary))
+        text = tr("The model reads the older messages again.")
+        if cut is not None and cut.summary is not None:
+            text = tr("The earlier summary replaces the older messages again.")
+        self._notices.post(Notice(text, until="chat", topic="compact", actions=(again,)))
+
+    @Slot(object, str)
+    def edit_summary(self, node: Node, summary: str) -> None:
+        """Change a summary, unless a reply that runs here reads it."""
+        if refusal := self._activity.refusal_here:
+            self._notices.post(refusal)
+        else:
+            self.set_summary(node, summary)
+
+    def set_summary(self, node: Node, summary: str, chat: Chat | None = None) -> None:
+        """Set what replaces the messages up to this one; an empty text sends them.
+
+        Args:
+            node: the last message that the summary replaces.
+            summary: its text.
+            chat: the chat of the message, by default the open one.
+        """
         before, node.summary = node.summary, clean(summary).strip()
         changed = [node]
         for later in node.below() if bool(before) != bool(node.summary) else ():
             if later.reply is not None and later.reply.left_out:
                 later.reply.left_out = 0  # messages of other prompts than the next one
                 changed.append(later)
-        self._library.save(self.chat, changed)
+        self._library.save(chat or self.chat, changed)
         self.cut_changed.emit()
 
     def edit(self, turn: Turn) -> None:

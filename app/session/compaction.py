@@ -157,23 +157,8 @@ class Compactor(QObject):
         if refusal := self._activity.refusal_here:
             self._notices.post(refusal)
             return
-        if (node := self._summarized) is None:
-            return
-        summary = node.summary
-        self._session.set_summary(node, "")
-        again = NoticeAction(tr("Undo"), partial(self.set_summary, node, summary))
-        text = tr("The model reads the older messages again.")
-        if self._summarized is not None:
-            text = tr("The earlier summary replaces the older messages again.")
-        self._notices.post(Notice(text, until="chat", topic="compact", actions=(again,)))
-
-    @Slot(object, str)
-    def set_summary(self, node: Node, summary: str) -> None:
-        """Change a summary, unless a reply that runs here reads it."""
-        if refusal := self._activity.refusal_here:
-            self._notices.post(refusal)
-        else:
-            self._session.set_summary(node, summary)
+        if (node := self._summarized) is not None:
+            self._session.remove_summary(node)
 
     def _end(self) -> None:
         self._run = None

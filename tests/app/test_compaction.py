@@ -115,6 +115,30 @@ def test_a_continued_reply_is_read_in_full(begin: Begin) -> None:
     app.session.resume(turn)
     app.idle()
     assert [one.content for one in app.session.chat.history()] == ["One", "Half done."]
+    app.press("Undo")
+    assert [one.content for one in app.session.chat.history()][1] == WRITTEN
+
+
+@pytest.mark.parametrize("leave", [False, True])
+def test_a_reply_that_is_not_continued_keeps_its_summary(begin: Begin, tmp_path: Path, leave: bool) -> None:
+    (tmp_path / "data").mkdir()
+    gate = threading.Event()
+    app = begin(small_engine([commit("Half "), done(reason="cancelled")], [gate, refuse("No.")]), data=tmp_path / "data")
+    app.ask("One")
+    chat = app.session.chat
+    app.session.set_summary(chat.turns[0].last, WRITTEN)
+    app.session.resume(chat.turns[0])
+    assert chat.cut is None
+    if leave:
+        app.session.new_chat()
+    gate.set()
+    app.idle()
+    assert chat.turns[0].last.summary == WRITTEN and "Undo" not in [one.title for n in app.noticed for one in n.actions]
+    app.quit()
+    again = begin(small_engine(), data=tmp_path / "data")
+    again.session.open_chat(chat.id)
+    again.until(lambda: again.session.chat.id == chat.id)
+    assert again.session.chat.turns[0].last.summary == WRITTEN
 
 
 def test_a_summary_is_sent_even_if_the_window_left_messages_out_before(begin: Begin) -> None:
@@ -328,7 +352,7 @@ def test_a_summary_stays_while_a_reply_reads_it(start: Start) -> None:
     app.until(lambda: app.activity.replying_here)
     assert not line.edit_button.isEnabled() and not line.undo_button.isEnabled() and not app.can("undo_compact")
     summary = app.session.chat.turns[1].last
-    app.services.compactor.set_summary(summary, "")
+    app.session.edit_summary(summary, "")
     app.services.compactor.undo()  # such as with a notice's button
     assert summary.summary == WRITTEN and app.notices[-1] == "A reply is being generated. Wait for it to finish, or stop it."
     gate.set()
