@@ -72,7 +72,7 @@ class Compactor(QObject):
     def can_compact(self) -> bool:
         """Whether the open chat has turns to summarize, and a model that can."""
         can_write = self._loader.pair is not None and not self._loader.has_demo  # the demo pair can't write summaries
-        return can_write and not self.running and bool(self._session.chat.compactable())
+        return can_write and not self.running and self._session.chat.can_compact
 
     @property
     def can_undo(self) -> bool:

@@ -248,6 +248,18 @@ class Chat:
                 left_out -= len(messages) + (turn.asked is not None)
         return None
 
+    @property
+    def can_compact(self) -> bool:
+        """Whether there are turns to summarize."""
+        node: Node | None = self.root  # from the end, because this is read for each delivery of a reply
+        while node is not None and node.chosen is not None:
+            node = node.chosen
+        while node is not None and not node.summary:
+            if node.reply is not None and node.reply.messages:
+                return True
+            node = node.parent
+        return False
+
     def compactable(self, share: float = 0.5) -> list[Turn]:
         """Return the turns that a new summary would replace: all but the latest two.
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
@@ -428,6 +430,27 @@ def test_what_is_compacted(begin: Begin) -> None:
 
     assert [covered(*sizes) for sizes in ((), (9,), (9, 9), (9, 9, 9, 9), (9, 9, 99), (99, 9, 9), (0, 9))] == [0, 1, 1, 2, 3, 1, 1]
     assert [covered(*sizes, share=1.0) for sizes in ((9,), (9, 99), (9, 9, 99))] == [1, 1, 1]
+
+
+@given(st.lists(st.sampled_from(["", "text", "summary"]), max_size=6))
+def test_a_chat_can_be_compacted_if_there_are_turns_to_summarize(replies: list[str]) -> None:
+    chat = Chat()
+    for text in replies:
+        turn = chat.ask("q", "plain")
+        turn.reply.answer, turn.reply.reason = text, "eos"
+        turn.last.summary = WRITTEN if text == "summary" else ""
+    assert chat.can_compact == bool(chat.compactable())
+
+
+def test_a_long_chat_builds_few_messages_to_offer_compact(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It built all of them for each delivery of a reply."""
+    app, built = loaded(begin()), list[Reply]()
+    for number in range(20):
+        turn = app.session.chat.ask(f"Question {number}", "plain")
+        turn.reply.answer, turn.reply.reason = "text", "eos"
+    messages = Reply.messages.fget
+    monkeypatch.setattr(Reply, "messages", property(lambda reply: built.append(reply) or messages(reply)))  # type: ignore
+    assert app.services.compactor.can_compact and len(built) == 1
 
 
 def test_the_meter_counts_the_summary(begin: Begin) -> None:
