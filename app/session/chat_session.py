@@ -17,7 +17,7 @@ from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment, Unread, unread, unread_images
-from app.storage.chat_tree import Chat, Node, Turn, messages_to
+from app.storage.chat_tree import Chat, Node, Turn, messages_summarized, messages_to
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import sentences, tr
 from app.text.plain_text import clean
@@ -242,7 +242,8 @@ class ChatSession(QObject):
             text, files: the message.
             after: the message before it.
         """
-        return NextPrompt(self.base_request(chat, after), messages_to(after), text, files, self._loader.can_see)
+        base, earlier = self.base_request(chat, after), messages_to(after)
+        return NextPrompt(base, earlier, text, files, self._loader.can_see, messages_summarized(after))
 
     def base_request(self, chat: Chat, after: Node | None) -> GenerationRequest:
         """Return the request for a reply after a message of a chat, without its messages."""

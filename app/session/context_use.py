@@ -1,13 +1,13 @@
 """The use of the context by the next prompt, and the part that doesn't fit."""
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from app.storage.attachments import Attachment, message_of, shortened, shown_to
-from app.storage.chat_tree import asking
+from app.storage.chat_tree import SUMMARY_MESSAGES, asking
 from app.storage.reply import Reply
 from app.storage.wording import about_tokens
 from app.text.language import number, tr
@@ -157,6 +157,7 @@ class NextPrompt:
         history: earlier messages that are sent again.
         text, files: the message.
         can_see: whether the model sees images.
+        summarized: number of the chat's messages that a summary at the start of `history` replaces.
     """
 
     base: GenerationRequest
@@ -164,6 +165,7 @@ class NextPrompt:
     text: str = ""
     files: tuple[Attachment, ...] = ()
     can_see: bool = False
+    summarized: int = 0
 
     @property
     def has_message(self) -> bool:
@@ -179,6 +181,16 @@ class NextPrompt:
         last = Message("user", message) if message else message_of(self.text, self.files, can_see=True)
         request = asking(self.base, self.history, last)
         return CountTokens(replace(request, messages=shown_to(self.can_see, request.messages)), True, parts)
+
+    def as_shown(self, left_out: int) -> int:
+        """Return how many messages the chat shows for the oldest of the history.
+
+        A reply with calls and their results is one message there, and a summary is all that it replaces.
+        """
+        replaced = bool(self.summarized and left_out)
+        sent = self.history[SUMMARY_MESSAGES if replaced else 0 : left_out]
+        roles = ("user", *(one.role for one in sent))
+        return sum("user" in pair for pair in pairwise(roles)) + (self.summarized if replaced else 0)
 
     @property
     def most_tokens(self) -> int:
@@ -199,7 +211,7 @@ def measure(prompt: NextPrompt) -> Generator[CountTokens, TokenCount, ContextUse
     needs_message = not prompt.history or prompt.base.rolling is not None  # then the oldest turns make room for any next message
     stand_in = not prompt.has_message and needs_message
     whole = yield prompt.counted(SHORTEST if stand_in else "", parts=not stand_in)
-    exact, left_out = whole.exact and not stand_in, _as_shown(prompt.history[: whole.left_out])
+    exact, left_out = whole.exact and not stand_in, prompt.as_shown(whole.left_out)
     use = ContextUse(whole.tokens, whole.limit, prompt.has_message, None, exact, left_out, whole.parts)
     return replace(use, misfit=(yield from _misfit(prompt, whole))) if use.full else use
 
@@ -220,7 +232,7 @@ def estimate(prompt: NextPrompt, reply: Reply, limit: int) -> ContextUse | None:
     for messages, left_out in shrinking_windows(request):
         now = letters_of(replace(request, messages=messages[:-1]))
         used = round((stats.prompt_tokens + stats.tokens) * now / max(1, then))
-        use = replace(use, used=used, left_out=_as_shown(prompt.history[:left_out]))
+        use = replace(use, used=used, left_out=prompt.as_shown(left_out))
         if not use.full:
             break
     return use
@@ -231,15 +243,6 @@ def letters_of(request: GenerationRequest) -> int:
     texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
     texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in request.tools]
     return sum(map(len, texts)) + IMAGE_LETTERS * sum(len(one.images) for one in request.messages)
-
-
-def _as_shown(messages: Sequence[Message]) -> int:
-    """Return the number of messages that a chat shows for these.
-
-    A reply with calls and their results is one message there.
-    """
-    roles = ("user", *(one.role for one in messages))
-    return sum("user" in pair for pair in pairwise(roles))
 
 
 def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, TokenCount, Misfit]:

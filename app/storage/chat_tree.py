@@ -15,6 +15,7 @@ from mlx_engine.mcp.record import messages_of
 
 KEPT_TURNS = 2  # latest turns that a summary doesn't replace, at most
 SUMMARY_QUESTION = "Summarize our conversation so far."  # of a model
+SUMMARY_MESSAGES = 2  # that stand for a summary: this question, and the summary as its answer
 
 NodeRole = Literal["root", "user", "assistant"]
 
@@ -240,7 +241,7 @@ class Chat:
         left_out = (self.rolling_after(turns[-1].last) if turns else None) or 0
         if not left_out:
             return Cut(below[0] if below else None, summary) if summary is not None else None
-        left_out -= len(_stand_in(summary.summary)) if summary is not None else 0
+        left_out -= SUMMARY_MESSAGES if summary is not None else 0
         for turn in below:
             if left_out <= 0:
                 return Cut(turn)
@@ -357,6 +358,12 @@ def _since_summary(node: Node) -> tuple[Node | None, list[Node]]:
     path = node.path()
     at = next((at for at in reversed(range(len(path))) if path[at].summary), -1)
     return (path[at] if at >= 0 else None), path[at + 1 :]
+
+
+def messages_summarized(node: Node | None) -> int:
+    """Return the number of messages that the latest summary up to a message replaces."""
+    latest = _since_summary(node)[0] if node is not None else None
+    return len(latest.path()) if latest is not None else 0
 
 
 def _stand_in(summary: str) -> tuple[Message, Message]:

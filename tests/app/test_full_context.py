@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.session.context_use import ContextUse, NextPrompt, measure, use_text
+from app.storage.chat_tree import Cut
 from app.views.chat.full_context import FullContextBar
 from app.views.transcript.cut_view import CutView
 from mlx_engine.contract.events import ToolCall
@@ -98,6 +99,22 @@ def test_messages_left_out_are_counted_as_the_chat_shows_them() -> None:
     assert end.value.value.left_out == 4
     assert use_text(end.value.value) == "4 older messages won't be read · 9 of 100 tokens used · 91 left"
     assert use_text(ContextUse(9, 100, left_out=1)).startswith("1 older message won't be read · ")
+
+
+def test_a_summary_that_is_left_out_counts_as_the_messages_it_replaces(begin: Begin) -> None:
+    """It counted as the two messages that stand for it."""
+    app = begin(small_engine(*(answer("word " * 9 + "end") for _ in range(5))))
+    for number in range(5):
+        app.ask(f"Question {number}")
+    app.session.change(rolling=True)
+    app.session.set_summary(app.session.chat.turns[2].last, "word " * 30 + "end")
+    app.until(lambda: not app.meter.counting)
+    assert app.meter.use is not None and app.meter.use.left_out == 0
+    app.type("word " * 40)
+    app.until(lambda: not app.meter.counting)
+    assert app.meter.use.left_out == 10
+    app.ask("word " * 40)
+    assert app.session.chat.cut == Cut(app.session.chat.turns[5]), "below five questions and replies"
 
 
 def test_a_new_chat_has_no_rolling_window_of_the_chat_before(begin: Begin) -> None:
