@@ -59,6 +59,7 @@ class Compactor(QObject):
         self._covered: Node | None = None  # the last message of those that are summarized already
         self._summary = ""  # of these
         self._tried: Node | None = None  # the end of the chat that was summarized automatically, or when the chat was opened
+        self.edits: dict[str, str] = {}  # unsaved summaries, by the ID of the message
         session.chat_changed.connect(self.cancel)
         session.chat_changed.connect(self._await_reply)
         for signal in (meter.changed, preferences.changed):
@@ -137,7 +138,9 @@ class Compactor(QObject):
         """Start automatically, once for each end of the chat."""
         use, turns = self._meter.use, self._session.chat.turns
         full = use is not None and use.chat_nearly_full and not self._meter.counting and self._session.editing is None
-        wanted = self._preferences.auto_compact and full
+        summary = self._summarized
+        edited = summary is not None and summary.id in self.edits
+        wanted = self._preferences.auto_compact and full and not edited
         if not wanted or not turns or turns[-1].last is self._tried or not self.can_compact or self._activity.refusal():
             return
         self._tried = turns[-1].last

@@ -129,6 +129,7 @@ class MainWindow(QMainWindow):
         session.turns_changed.connect(self._show_cut)
         for signal in (session.cut_changed, session.settings_changed):
             signal.connect(self._show_cut)
+        self.transcript.message_actions.summary_edits = services.compactor.edits
         self.transcript.message_actions.summary_edited.connect(session.edit_summary)
         self.transcript.message_actions.compact_undone.connect(services.compactor.undo)
         session.turn_revealed.connect(self.transcript.go_to_node)

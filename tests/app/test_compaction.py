@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
+from app.session.compaction import MAX_TOKENS
 from app.session.context_use import ContextUse, Misfit
 from app.storage import chat_export
 from app.storage.chat_tree import Chat, Cut, Turn
@@ -242,12 +241,32 @@ def test_a_message_without_its_summary_is_kept(begin: Begin, way: str) -> None:
     gate.set()
     app.until(lambda: not app.activity.busy)
     assert chat.cut is None and len(app.engine.requests) == 4
+    canceled = ["The summary of “Question 0” was canceled because you opened another chat."] if way == "another chat" else []
+    assert [one for one in app.notices if "canceled" in one] == canceled
     if way != "quit":
         app.until(lambda: not app.services.engine.busy)
         app.session.open_chat(chat.id)
         app.until(lambda: app.session.chat is chat and not app.meter.counting)
         assert app.message.text == "And now?" and not app.message.note
         assert any("It is a draft in its chat." in one for one in app.notices)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ([UserError("context_full", "No.")], "A message is too long to be summarized"),
+        ([UserError("context_exceeded", "No.")], "A message is too long to be summarized"),
+        ([UserError("remote_context_exceeded", "No.")], "A message is too long to be summarized"),
+        ([commit(WRITTEN), done(reason="length", tokens=3)], "The context has too little room for a summary"),
+        ([commit(WRITTEN), done(reason="length", tokens=MAX_TOKENS)], "The summary was too long"),
+    ],
+)
+def test_a_notice_says_why_there_is_no_summary(begin: Begin, script: Script, why: str) -> None:
+    app = begin(roomy_engine(script))
+    fill(loaded(app))
+    app.run("compact")
+    app.until(lambda: not app.services.compactor.running)
+    assert app.session.chat.cut is None and app.notices[-1].startswith(why)
 
 
 def test_a_message_waits_for_the_summary_and_is_sent_below_it(begin: Begin) -> None:
@@ -345,23 +364,6 @@ def test_a_chat_that_is_opened_is_not_summarized_before_it_grows(begin: Begin, t
     assert not again.services.compactor.running and not again.engine.requests
 
 
-def test_a_summary_stays_while_a_reply_reads_it(start: Start) -> None:
-    gate = threading.Event()
-    app = start(roomy_engine(answer(WRITTEN), [commit("Four."), gate, done()]))
-    summarized(app)
-    line = show_line(app)
-    app.send("And now?")
-    app.until(lambda: app.activity.replying_here)
-    assert not line.edit_button.isEnabled() and not line.undo_button.isEnabled() and not app.can("undo_compact")
-    summary = app.session.chat.turns[1].last
-    app.session.edit_summary(summary, "")
-    app.services.compactor.undo()  # such as with a notice's button
-    assert summary.summary == WRITTEN and app.notices[-1] == "A reply is being generated. Wait for it to finish, or stop it."
-    gate.set()
-    app.idle()
-    assert line.edit_button.isEnabled() and line.undo_button.isEnabled() and app.can("undo_compact")
-
-
 def test_summaries_are_stored_exported_and_found(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = begin(roomy_engine(answer("We counted **kumquats**.")), data=tmp_path / "data")
@@ -382,28 +384,6 @@ def show_line(app: Running) -> CutView:
     app.until(lambda: bool(app.window.transcript.findChildren(CutView)))
     app.window.transcript.go_to_message([item.kind for item in app.window.transcript.column.items].index("cut"))
     return app.window.transcript.findChildren(CutView)[-1]
-
-
-def test_the_line_shows_the_summary_and_edits_it(start: Start, qtbot: QtBot) -> None:
-    app = start(roomy_engine(answer(WRITTEN)))
-    summarized(app)
-    kinds = [item.kind for item in app.window.transcript.column.items]
-    assert kinds == ["prompt", "reply", "prompt", "reply", "cut", "prompt", "reply"]
-    line = show_line(app)
-    assert line.label.text() == "The model reads a summary of what is above this line." and not line.shown.isVisible()
-    qtbot.mouseClick(line.show_button, Qt.MouseButton.LeftButton)
-    assert line.shown.isVisible()
-    qtbot.mouseClick(line.edit_button, Qt.MouseButton.LeftButton)
-    assert line.editor.toPlainText() == WRITTEN and not line.shown.isVisible()
-    assert not line.undo_button.isEnabled(), "it would discard the edit"
-    line.editor.setPlainText(" ")
-    assert not line.save_button.isEnabled()
-    line.editor.setPlainText("We counted *all* words. ")
-    line.save_button.click()
-    assert app.session.chat.history()[1].content == "We counted *all* words."
-    show_line(app).undo_button.click()
-    assert app.session.chat.cut is None
-    app.until(lambda: "cut" not in [item.kind for item in app.window.transcript.column.items])
 
 
 def test_a_search_in_the_chat_opens_the_summary(start: Start) -> None:

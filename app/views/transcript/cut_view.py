@@ -42,17 +42,17 @@ class CutView(MessageView):
         self.editor.setTabChangesFocus(True)
         self.editor.setFixedHeight(self.editor.fontMetrics().lineSpacing() * EDITOR_LINES)
         self.save_button = button(tr("Save"), tr("Save the summary"), "bordered", self._save)
-        cancel = button(tr("Cancel"), tr("Discard the changes"), "bordered", self._end_edit)
+        self.cancel_button = button(tr("Cancel"), tr("Discard the changes"), "bordered", self._end_edit)
         self.shown = QWidget()
         row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self.shown)
         frame = QFrame()
         set_look(frame, "bubble")
         column(self.editor, margins=(10, 8, 10, 8), parent=frame)
         self.form = QWidget()
-        column(frame, row(None, cancel, self.save_button, spacing=8), spacing=8, parent=self.form)
+        column(frame, row(None, self.cancel_button, self.save_button, spacing=8), spacing=8, parent=self.form)
         self.form.hide()
         self.shown.hide()
-        self.editor.textChanged.connect(self._enable)
+        self.editor.textChanged.connect(self._keep_text)
         actions.can_change_summary_changed.connect(self._enable)
         self._enable()
         self.body.resized.connect(self.updateGeometry)
@@ -63,6 +63,8 @@ class CutView(MessageView):
             inner.addWidget(self.form)
             self.body.show_markdown(clean_text(summary.summary))
             self._show(False)
+            if summary.id in actions.summary_edits:
+                self._show_text()
 
     def areas(self) -> dict[int, BlocksView]:
         return {ANSWER: self.body} if self._summary is not None else {}
@@ -83,20 +85,33 @@ class CutView(MessageView):
 
     @Slot()
     def _edit(self) -> None:
+        self._show_text()
+        self.editor.setFocus()
+
+    def _show_text(self) -> None:
+        """Show the form with the unsaved text, or with the summary."""
         assert self._summary is not None
         self._show(False)
-        self.editor.setPlainText(self._summary.summary)
+        self.editor.setPlainText(self._actions.summary_edits.setdefault(self._summary.id, self._summary.summary))
         self._show_form(True)
-        self.editor.setFocus()
+
+    @Slot()
+    def _keep_text(self) -> None:
+        """Keep the unsaved text, which outlives this view."""
+        if self._summary is not None and self._summary.id in self._actions.summary_edits:
+            self._actions.summary_edits[self._summary.id] = self.editor.toPlainText()
+        self._enable()
 
     @Slot()
     def _end_edit(self) -> None:
+        assert self._summary is not None
+        self._actions.summary_edits.pop(self._summary.id, None)
         self._show_form(False)
 
     @Slot()
     def _save(self) -> None:
-        self._show_form(False)
         self._actions.summary_edited.emit(self._summary, self.editor.toPlainText())
+        self._end_edit()
 
     def _show_form(self, shown: bool) -> None:
         self.form.setVisible(shown)

@@ -24,6 +24,10 @@ class MessageActions(QObject):
     can_resume = True  # whether the loaded pair or server can continue replies
     can_change_summary = True  # whether nothing runs in the chat
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.summary_edits: dict[str, str] = {}  # unsaved summaries, by the ID of the message
+
     def set_can_resume(self, can: bool) -> None:
         self.can_resume = can
         self.can_resume_changed.emit()

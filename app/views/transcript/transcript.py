@@ -34,6 +34,7 @@ class Transcript(ScrollingColumn):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, self._make_view, parent)
         self._theme = theme
+        self._cut: Cut | None = None  # as last shown, or to be shown after an edit
         self.setAccessibleName(tr("Chat"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on text focuses the chat, and one on a button doesn't
         self.message_actions = MessageActions(self)
@@ -123,13 +124,17 @@ class Transcript(ScrollingColumn):
 
     @Slot(object)
     def show_cut(self, cut: Cut | None) -> None:
-        """Show a line above the messages that the model reads, or none if it reads all."""
+        """Show a line above the messages that the model reads, or none if it reads all.
+
+        While a summary is being edited, its line stays.
+        """
+        self._cut = cut
         items, summary = self.column.items, cut.summary if cut is not None else None
         text = summary.summary if summary is not None else ""
         shown = next((index for index, item in enumerate(items) if item.kind == "cut"), None)
-        below = next((index for index, item in enumerate(items) if cut is not None and item.turn is cut.first is not None), None)
-        if cut is not None and cut.first is None:
-            below = len(items)
+        if shown is not None and self._is_edited(shown):
+            return
+        below = self._index_below(cut)
         if shown is not None and shown + 1 == below and items[shown].summary is summary and items[shown].summarized == text:
             return
         if shown is not None:
@@ -138,18 +143,35 @@ class Transcript(ScrollingColumn):
         if below is not None:
             self.selection.clear()
             items.insert(below, TranscriptItem("cut", summary=summary, summarized=text))
-            self.column.insert(below, StackEntry(gap=GAP))
+            edited = summary is not None and summary.id in self.message_actions.summary_edits
+            self.column.insert(below, StackEntry(gap=GAP, pinned=edited))
             self.column.update_marks()
             self.find_bar.refresh(below)
             self.settle()
 
+    def _index_below(self, cut: Cut | None) -> int | None:
+        """Return the index of the first item below a cut, or None without a cut."""
+        if cut is None:
+            return None
+        if cut.first is None:
+            return len(self.column.items)
+        return next((index for index, item in enumerate(self.column.items) if item.turn is cut.first), None)
+
+    def _is_edited(self, index: int) -> bool:
+        """Return whether a line's summary is being edited, and its message is above."""
+        line, above = self.column.items[index], self.column.items[index - 1].turn if index else None
+        if line.summary is None or not line.summary.summary or above is None or above.last is not line.summary:
+            return False
+        return line.summary.id in self.message_actions.summary_edits
+
     def _keep_built(self, item: TranscriptItem, kept: bool) -> None:
-        """Keep the view of a summary while it is being edited."""
+        """Keep the view of a summary while it is being edited. Update the line afterward."""
         if item in self.column.items:
             index = self.column.items.index(item)
             self.column.entries[index].pinned = kept
             self.column.changed(index)
             self.settle()
+            self.show_cut(self._cut)
 
     def _update_icons(self) -> None:
         """Draw the icons of messages again, which may not be in the last turn any more."""
