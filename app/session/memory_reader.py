@@ -16,7 +16,7 @@ INTERVAL_MS = 2000
 class MemoryReader(QObject):
     """A reader of the engine's ledger of memory.
 
-    It doesn't use `EngineAdapter`, because work that waits for an idle engine needn't wait for it.
+    Its requests don't go through `EngineAdapter`, which would count the engine as busy.
 
     Args:
         client: the engine.

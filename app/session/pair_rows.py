@@ -36,7 +36,7 @@ class PairRows(QObject):
     def matching(self) -> list[Candidate]:
         """The endpoints and pairs that match the filter and the search.
 
-        The hub has chosen its rows. Those of the catalog are in place of their targets.
+        The hub's rows match the search already. If the catalog has the target of one, its row is listed instead.
         """
         if self.filter != "hub":
             return matching([one for one in self.listed if not one.from_hub], self.filter, self.search)

@@ -141,7 +141,7 @@ class ReplyRun(QObject):
 
     def _accept(self, reply: Reply, event: Event, at_s: float) -> None:
         state = self._state
-        if isinstance(event, Finished) and (reply.stats is None or reply.calls):  # of Continue, only the first prompt is reported
+        if isinstance(event, Finished) and (reply.stats is None or reply.calls):  # after Continue, `stats` keeps the first prompt
             head = sum(message.role == "system" for message in self._sent.messages)
             messages = (*self._sent.messages[:head], *self._sent.messages[head + reply.left_out :])
             reply.prompt_letters = letters_of(replace(self._sent, messages=messages))

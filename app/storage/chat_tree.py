@@ -43,7 +43,7 @@ class Node:
 
     @property
     def message(self) -> Message:
-        """A user's message, with its files, as a model gets it that sees."""
+        """A user's message with its files, for a model that sees images."""
         made = self._made  # a document's text is long, and needed after each pause in typing
         if made is None or made[0] is not self.text or made[1] is not self.attachments:
             made = self._made = self.text, self.attachments, message_of(self.text, self.attachments, can_see=True)
@@ -107,7 +107,7 @@ class Turn:
 
     @property
     def question(self) -> tuple[Message, ...]:
-        """The prompt with its files, as a model gets it that sees."""
+        """The prompt with its files, for a model that sees images."""
         return (self.asked.message,) if self.asked is not None else ()
 
     @property
