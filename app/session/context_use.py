@@ -195,11 +195,9 @@ class NextPrompt:
     @property
     def most_tokens(self) -> int:
         """An upper bound of the tokens, at one per byte."""
-        request = self.counted(SHORTEST if not self.has_message else "")
-        texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
+        request = self.counted(SHORTEST if not self.has_message else "").request
         images = sum(len(one.images) for one in request.messages)
-        texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in self.base.tools]
-        size = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in texts)
+        size = sum(len(text.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS for text in _texts_of(request))
         return size + images * IMAGE_TOKENS + TEMPLATE_TOKENS
 
 
@@ -240,9 +238,13 @@ def estimate(prompt: NextPrompt, reply: Reply, limit: int) -> ContextUse | None:
 
 def letters_of(request: GenerationRequest) -> int:
     """Return the size of a prompt in letters, for estimates."""
+    return sum(map(len, _texts_of(request))) + IMAGE_LETTERS * sum(len(one.images) for one in request.messages)
+
+
+def _texts_of(request: GenerationRequest) -> list[str]:
+    """Return the texts of the messages, and the declarations of the tools."""
     texts = [one.content + one.thinking + "".join(call.name + call.arguments for call in one.calls) for one in request.messages]
-    texts += [json.dumps(tool.declaration, ensure_ascii=False) for tool in request.tools]
-    return sum(map(len, texts)) + IMAGE_LETTERS * sum(len(one.images) for one in request.messages)
+    return texts + [json.dumps(tool.declaration, ensure_ascii=False) for tool in request.tools]
 
 
 def _misfit(prompt: NextPrompt, whole: TokenCount) -> Generator[CountTokens, TokenCount, Misfit]:
