@@ -53,14 +53,15 @@ class Compactor(QObject):
         self._session, self._activity, self._loader, self._engine = session, activity, loader, engine
         self._meter, self._message, self._preferences, self._notices = meter, message, preferences, notices
         self._run: Run | None = None
-        self._reply: Reply | None = None  # the latest summary
-        self._turns: list[Turn] = []  # to summarize still
-        self._portion: list[Turn] = []  # the first of them, which are being summarized
-        self._covered: Node | None = None  # the last message of those that are summarized already
-        self._summary = ""  # of these
+        self._chat = session.chat  # whose summary is being written
+        self._reply: Reply | None = None  # the summary that is being written
+        self._turns: list[Turn] = []  # those that have no summary yet
+        self._portion: list[Turn] = []  # the first of `_turns`, which are being summarized
+        self._covered: Node | None = None  # the last message of earlier portions
+        self._summary = ""  # of earlier portions
         self._tried: Node | None = None  # the end of the chat that was summarized automatically, or when the chat was opened
         self.edits: dict[str, str] = {}  # unsaved summaries, by the ID of the message
-        session.chat_changed.connect(self.cancel)
+        session.chat_changed.connect(self._leave)
         session.chat_changed.connect(self._await_reply)
         for signal in (meter.changed, preferences.changed):
             signal.connect(self._start_if_nearly_full)
@@ -99,7 +100,8 @@ class Compactor(QObject):
         if refusal := self._activity.refusal():
             self._notices.post(refusal)
             return
-        self._turns, self._covered, self._summary = self._session.chat.compactable(self._kept_share), None, ""
+        self._chat = self._session.chat
+        self._turns, self._covered, self._summary = self._chat.compactable(self._kept_share), None, ""
         self._summarize(len(self._turns))
         self._activity.set_summarizing(True)
         self.changed.emit()
@@ -110,7 +112,7 @@ class Compactor(QObject):
         The first prompt begins like that of the next reply, so most of it is known already.
         """
         self._portion = self._turns[:count]
-        chat, last = self._session.chat, self._portion[-1].last
+        chat, last = self._chat, self._portion[-1].last
         earlier = messages_to(last, self._covered, self._summary)
         request = asking(self._session.base_request(chat, last), earlier, Message("user", _TASK))
         request = replace(
@@ -155,6 +157,15 @@ class Compactor(QObject):
             self._end()
 
     @Slot()
+    def _leave(self) -> None:
+        """Cancel the summary of the chat that was open, and say so."""
+        if self._run is None:
+            return
+        self.cancel()
+        text = tr("The summary of “{title}” was canceled because you opened another chat.", title=self._chat.title)
+        self._notices.post(Notice(text, topic="compact", stays=True))
+
+    @Slot()
     def undo(self) -> None:
         """Let the model read the messages again that a summary replaces."""
         if refusal := self._activity.refusal_here:
@@ -187,11 +198,13 @@ class Compactor(QObject):
                     self._summarize(len(self._portion) // 2)
                 case Finished("cancelled"):
                     self._end()  # the app quits
+                case Finished("length") if reply.context_full:
+                    self._fail(tr("The context has too little room for a summary, so all messages are kept. Use a rolling window."))
                 case Finished("length"):
                     self._fail(tr("The summary was too long, so all messages are kept. Try again, or use a rolling window."))
                 case Finished():
                     self._finish(reply.answer.strip())
-                case Failed(code="context_full" | "context_exceeded"):
+                case Failed(code="context_full" | "context_exceeded" | "remote_context_exceeded"):
                     self._fail(tr("A message is too long to be summarized, so all messages are kept. Use a rolling window."))
                 case Failed() as failed:
                     self._fail(translated(failed))

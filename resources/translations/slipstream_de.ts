@@ -245,6 +245,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
+            <source>The earlier summary replaces the older messages again.</source>
+            <translation>Die frühere Zusammenfassung ersetzt wieder die älteren Nachrichten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
             <source>The model reads the older messages again.</source>
             <translation>Das Modell liest die älteren Nachrichten wieder.</translation>
         </message>
@@ -395,18 +400,23 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>The context has too little room for a summary, so all messages are kept. Use a rolling window.</source>
+            <translation>Im Kontext ist zu wenig Platz für eine Zusammenfassung. Alle Nachrichten bleiben erhalten. Verwenden Sie ein gleitendes Fenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>The context is nearly full, so older messages are being summarized.</source>
             <translation>Der Kontext ist fast voll. Ältere Nachrichten werden zusammengefasst.</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The earlier summary replaces the older messages again.</source>
-            <translation>Die frühere Zusammenfassung ersetzt wieder die älteren Nachrichten.</translation>
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>Das Modell hat keine Zusammenfassung geschrieben. Versuchen Sie es erneut.</translation>
+            <source>The summary of “{title}” was canceled because you opened another chat.</source>
+            <translation>Die Zusammenfassung von „{title}“ wurde abgebrochen, weil Sie einen anderen Chat geöffnet haben.</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />

@@ -245,6 +245,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_session.py" />
+            <source>The earlier summary replaces the older messages again.</source>
+            <translation>较早的消息重新由之前的摘要代替。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_session.py" />
             <source>The model reads the older messages again.</source>
             <translation>模型重新读取较早的消息。</translation>
         </message>
@@ -395,18 +400,23 @@
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
+            <source>The context has too little room for a summary, so all messages are kept. Use a rolling window.</source>
+            <translation>上下文剩余空间不足，无法生成摘要，因此所有消息均保留。请使用滚动窗口。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/compaction.py" />
             <source>The context is nearly full, so older messages are being summarized.</source>
             <translation>上下文快满了，正在总结较早的消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The earlier summary replaces the older messages again.</source>
-            <translation>较早的消息重新由之前的摘要代替。</translation>
+            <source>The model didn't write a summary. Try again.</source>
+            <translation>模型没有写出摘要。请重试。</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
-            <source>The model didn't write a summary. Try again.</source>
-            <translation>模型没有写出摘要。请重试。</translation>
+            <source>The summary of “{title}” was canceled because you opened another chat.</source>
+            <translation>由于您打开了其他对话，“{title}”的摘要已取消。</translation>
         </message>
         <message>
             <location filename="../../app/session/compaction.py" />
