@@ -295,7 +295,7 @@ def long_list(session: Session, monkeypatch: pytest.MonkeyPatch, length: int = 1
             f"c{number}", f"Title {number}", now, now - 86_400 * (number / 3 + 1) * (number > 0)
         )
     monkeypatch.setattr(ChatList, "hasFocus", lambda self: True)
-    return ChatList(session.theme, session.session, session.library, session.reply_runner)
+    return ChatList(session.theme, session.session, session.library, session.reply_runner, session.services.new_replies)
 
 
 @pytest.mark.parametrize("gone", [["c0"], ["c500"], [f"c{number}" for number in range(200, 300)]])
