@@ -326,6 +326,9 @@ def test_a_chosen_drafter_stays_until_auto_is_chosen_again(begin: Start, folders
     app.services.picker.use()
     app.until(lambda: state(app) == "loaded")
     assert app.loader.loaded_from == LoadPair(target, first)
+    opened(app)
+    look_at(app, f"disk:{target}")
+    box = card(app).drafters
     box.activated.emit(0)
     assert (box.currentIndex(), state(app)) == (0, "ready")
     loaded(app, LoadPair(target, first))
