@@ -67,7 +67,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 class Scenes:
-    """The scenes, each of which leaves the window as it was."""
+    """The scenes. Each leaves the window unchanged."""
 
     def __init__(self, slipstream: Slipstream, engine: ScriptedEngine, code: str, folder: Path) -> None:
         self._slipstream, self._engine, self._code, self._folder = slipstream, engine, code, folder
@@ -196,7 +196,7 @@ class Scenes:
         session.set_summary(session.chat.turns[0].last, "")
 
     def _notices(self) -> None:
-        """A full context, Offline, quiet mode, and several notices at once."""
+        """A full context, Offline, quiet mode, and several notices."""
         services = self._services
         services.preferences.offline = services.preferences.quiet_mode = True
         self._engine.counts_words = True

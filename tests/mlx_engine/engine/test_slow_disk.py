@@ -1,4 +1,4 @@
-"""Memory is given back although prompts in it are to be saved, however slow the disk is."""
+"""Prompts that aren't saved yet are freed, however slow the disk is."""
 
 import threading
 from collections.abc import Iterator
