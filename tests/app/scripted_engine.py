@@ -129,6 +129,7 @@ class ScriptedEngine(EngineDouble):
         self.measure_gate: threading.Event | None = None
         self.measured: list[bool] = []
         self.memory = MEMORY
+        self.memory_readings = 0
         self.calibration_gate: threading.Event | None = None
         self.calibrations = 0
         self.proofs: list[int] = []  # how many calibrations there had been
@@ -214,6 +215,7 @@ class ScriptedEngine(EngineDouble):
         return 40.0 + 30 * drafted * (request.mode != "plain")
 
     def memory_use(self, relief: Relief, tuning: int | None) -> MemoryUse:
+        self.memory_readings += 1
         return replace(self.memory, pressure=relief.pressure, step=relief.step)
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[WorkProgress | Roofline]:
