@@ -49,7 +49,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "sample", max_examples=14, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
 )
-settings.register_profile("all", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("all", max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))
 
 
