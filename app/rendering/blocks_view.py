@@ -1,6 +1,6 @@
 """A view of a reply's blocks. Adjacent text blocks share a document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from PySide6.QtCore import QRect, QSize, Signal, Slot
@@ -52,7 +52,7 @@ class BlocksView(LazyStack):
         self._theme = theme
         self._quiet = quiet
         self._plain = False
-        self.last_page = 0  # up to which cited pages are linked
+        self.linked_pages: Collection[int] = ()  # which are links where they are cited
         self.parts: list[DocumentPart] = []
         self._blocks: list[Block] = []
         self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
@@ -90,7 +90,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _apply(self, change: BlockChange) -> None:
-        self._blocks[change.first :] = with_page_links(change.blocks, self.last_page)
+        self._blocks[change.first :] = with_page_links(change.blocks, self.linked_pages)
         self._underlines.forget(change.first)
         first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))

@@ -1,7 +1,7 @@
-"""Links from a reply to the pages of a PDF that it cites."""
+"""Links from a reply to the pages of documents that it cites."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from app.rendering.blocks import Block, Cell, TableBlock, TextBlock, TextSpan
@@ -27,29 +27,29 @@ def page_in(address: str) -> int:
     return int(address.removeprefix(_SCHEME)) if address.startswith(_SCHEME) else 0
 
 
-def with_page_links(blocks: Iterable[Block], last: int) -> tuple[Block, ...]:
-    """Link what cites one of the pages up to `last`. The text stays as it is."""
-    return tuple(_linked(block, last) for block in blocks) if last else tuple(blocks)
+def with_page_links(blocks: Iterable[Block], pages: Collection[int]) -> tuple[Block, ...]:
+    """Link what cites one of these pages. The text stays as it is."""
+    return tuple(_linked(block, pages) for block in blocks) if pages else tuple(blocks)
 
 
-def _linked(block: Block, last: int) -> Block:
+def _linked(block: Block, pages: Collection[int]) -> Block:
     if isinstance(block, TextBlock):
-        return replace(block, spans=_spans(block.spans, last))
+        return replace(block, spans=_spans(block.spans, pages))
     if isinstance(block, TableBlock):
-        return replace(block, rows=tuple(tuple(_spans(cell, last) for cell in row) for row in block.rows))
+        return replace(block, rows=tuple(tuple(_spans(cell, pages) for cell in row) for row in block.rows))
     return block
 
 
-def _spans(cell: Cell, last: int) -> Cell:
-    return tuple(part for span in cell for part in _parts(span, last))
+def _spans(cell: Cell, pages: Collection[int]) -> Cell:
+    return tuple(part for span in cell for part in _parts(span, pages))
 
 
-def _parts(span: TextSpan, last: int) -> Iterator[TextSpan]:
+def _parts(span: TextSpan, pages: Collection[int]) -> Iterator[TextSpan]:
     """Split a span at citations."""
     at = 0
     for found in _CITED.finditer(span.text) if not (span.link or span.code or span.math) else ():
         page = int(found["marked"] or found["written"] or found["counted"])
-        if not 1 <= page <= last:
+        if page not in pages:
             continue
         if found.start() > at:
             yield replace(span, text=span.text[at : found.start()])

@@ -16,6 +16,9 @@ from app.session.qt_inbox import QtInbox
 from app.storage.settings import ChatSettings
 from app.text.language import translated
 from mlx_engine.contract.errors import UserError
+from mlx_engine.documents.citations import CitedPassage
+from mlx_engine.documents.cited_page import page_of
+from mlx_engine.documents.index_file import delete_others, index_in
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config
 from mlx_engine.mcp.server_status import ServerStatus
@@ -41,6 +44,7 @@ class ToolBox(QObject):
     def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.file = folder / "mcp.json" if folder is not None else None
+        self._indexes = folder / "documents" if folder is not None else None
         self.approvals = Approvals(folder / "approvals.json" if folder is not None else None)
         self.problem = ""
         self._inbox = QtInbox(self._deliver, self)
@@ -64,7 +68,7 @@ class ToolBox(QObject):
         return {config.name: found.get(config.name) or ServerStatus(config.name, "off") for config in self.configs}
 
     def builtin(self, kind: str) -> ServerConfig:
-        """Return the built-in server “calculator” or “files”."""
+        """Return the built-in server “calculator”, “files”, or “documents”."""
         return next(config for config in self.configs if config.builtin == kind)
 
     def chosen(self, settings: ChatSettings) -> list[ServerConfig]:
@@ -130,6 +134,11 @@ class ToolBox(QObject):
             lambda result: self._post(ended, partial(done, result)),
             lambda text: self._post(going, partial(progress, text)),
         )
+
+    def page_of(self, passage: CitedPassage) -> str | None:
+        """Return the text of a page that a reply has read, or None if it is gone."""
+        documents = self.builtin("documents")
+        return page_of(index_in(self._indexes, documents.folders), passage) if self._indexes is not None else None
 
     # The configuration
 
@@ -222,7 +231,13 @@ class ToolBox(QObject):
 
     def _use(self, configs: Iterable[ServerConfig]) -> None:
         self.configs = tuple(sorted(configs, key=lambda config: not config.builtin))
-        self._servers.configure([replace(config, enabled=True) if config.name in self._lent else config for config in self.configs])
+        used = [replace(config, enabled=True) if config.name in self._lent else config for config in self.configs]
+        if self._indexes is None:
+            self._servers.configure(used)
+            return
+        indexes = {config.name: index_in(self._indexes, config.folders) for config in used if config.builtin == "documents"}
+        self._servers.configure([replace(config, index=str(indexes.get(config.name, ""))) for config in used])
+        delete_others(self._indexes, [indexes[config.name] for config in used if config.name in indexes and config.folders])
 
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
         """Store the servers, then use them without their secrets. Runs on its own thread."""

@@ -124,6 +124,7 @@ class MainWindow(QMainWindow):
         self.transcript.message_actions.compare.connect(services.comparer.compare_turn)
         self.transcript.message_actions.choose_model.connect(self.dialogs.show_models)
         self.transcript.message_actions.help_requested.connect(self.dialogs.show_help)
+        self.transcript.message_actions.page_requested.connect(self.dialogs.show_document_page)
         session.turn_added.connect(self.transcript.add_turn)
         session.turns_changed.connect(self.transcript.show_turns)
         session.turns_changed.connect(self._show_cut)

@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
-from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, renamed
+from mlx_engine.mcp.config import BUILTINS, read_config
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
@@ -40,14 +40,13 @@ class TerminalTools:
 
     def __init__(self, args: argparse.Namespace, asks: bool, can_call: bool = True) -> None:
         self._configs = [config for config in (read_config(args.mcp) if args.mcp else ()) if config.enabled]
-        for builtin, folders, is_on in ((BUILTINS[0], (), args.calculator), (BUILTINS[1], args.files, bool(args.files))):
+        documents = args.documents if can_call else []
+        chosen = ((), args.calculator), (args.files, bool(args.files)), (documents, bool(documents))
+        for builtin, (folders, is_on) in zip(BUILTINS, chosen, strict=True):
             if is_on:
                 self._configs = [config for config in self._configs if config.builtin != builtin.builtin]
                 paths = tuple(str(folder.resolve()) for folder in folders)
                 self._configs.append(replace(builtin, enabled=True, folders=paths))
-        if args.documents and can_call:
-            folders = tuple(str(folder.resolve()) for folder in args.documents)
-            self._configs += renamed([ServerConfig("Documents", "documents", folders=folders)], self._configs)
         self._documents = {config.name for config in self._configs if config.builtin == "documents"}
         self._allowed = tuple(args.allow)
         self._allowed_tools = dict[tuple[str, str], str]()  # fingerprint at the first listing, by server and tool

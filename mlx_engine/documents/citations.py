@@ -4,7 +4,8 @@ Every line of a document begins with “> ”, and nothing in it is a marker of 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from mlx_engine.documents.document_search import FoundPassage
 
@@ -17,14 +18,29 @@ _MARKERS = re.compile(  # of chat templates: the beginnings of special tokens, t
     r"mask|image|audio|video|begin|end|start|header|sep|sop>|eop>|system|user|assistant|model|role>)))|<<(?=/?SYS)|◁(?=/?\w)|"
     r"\[(?=/?[A-Z_]{3,40}\]|[gs]MASK\]|[|｜]|e~\[)|\](?=~!?b|![a-z]~\[|<\])"  # GLM, EXAONE, MiniMax
 )
+_HEADING = "> § "
 _CITATION = re.compile(r"^\[\d+\] page (\d{1,9}) of (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CitedPassage:
+    """A passage that a model read.
+
+    Attributes:
+        document: name of the document, as the model read it.
+        text: the passage, as the model read it.
+    """
+
+    document: str
+    page: int
+    text: str
 
 
 def quoted_passages(passages: Iterable[FoundPassage]) -> str:
     """Return passages with their places and headings, for a model."""
     blocks = [INTRODUCTION]
     for number, passage in enumerate(passages, 1):
-        heading = f"> § {without_markers(passage.heading)}\n" if passage.heading else ""
+        heading = f"{_HEADING}{without_markers(passage.heading)}\n" if passage.heading else ""
         blocks.append(f"{_place(number, passage.document, passage.page)}\n{heading}{_quoted(passage.text)}")
     return "\n\n".join(blocks)
 
@@ -34,9 +50,24 @@ def quoted_page(document: str, page: int, text: str) -> str:
     return f"{INTRODUCTION}\n\n{_place(1, document, page)}\n{_quoted(text)}"
 
 
+def passages_in(result: str) -> list[CitedPassage]:
+    """Return the passages in what the functions above returned."""
+    parts = _CITATION.split(result)[1:]  # page, document, and text, in turns
+    return [
+        CitedPassage(document, int(page), "\n".join(_unquoted(text)))
+        for page, document, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    ]
+
+
 def cited_pages(result: str) -> list[tuple[str, int]]:
-    """Return the different documents and pages in what the functions above returned."""
-    return list(dict.fromkeys((name, int(page)) for page, name in _CITATION.findall(result)))
+    """Return the different documents and pages in such a text."""
+    return list(dict.fromkeys((passage.document, passage.page) for passage in passages_in(result)))
+
+
+def _unquoted(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        if line.startswith(">") and not line.startswith(_HEADING):
+            yield line[2:]
 
 
 def without_markers(text: str) -> str:

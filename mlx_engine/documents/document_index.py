@@ -17,6 +17,7 @@ from mlx_engine.documents.index_file import delete_index, is_damage, open_index,
 from mlx_engine.documents.passages import passages_of
 from mlx_engine.documents.sources import SourceFile, content_of, files_in
 from mlx_engine.documents.terms import segmented
+from mlx_engine.media import media_process
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,7 @@ class DocumentIndex:
             progress(len(files), len(files))
             if has_deleted and not self._is_temporary:
                 purge(index)
+            media_process.documents.end_idle()  # it may hold the memory of large files
 
     def _index_file(
         self, index: sqlite3.Connection, source: SourceFile, number: int | None, digest: bytes, cancel: threading.Event | None

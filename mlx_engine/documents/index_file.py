@@ -1,12 +1,15 @@
 """The file of a document index: SQLite with FTS5, made again if it is lost."""
 
+import hashlib
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _VERSION = 2
 _TIMEOUT_S = 30.0
+_SUFFIX = ".sqlite"
 # Errors of a disk or of another program, not of the file
 _ELSEWHERE = (
     sqlite3.SQLITE_BUSY,
@@ -73,6 +76,19 @@ def _create(index: sqlite3.Connection) -> None:
         index.execute(f"PRAGMA user_version = {_VERSION}")
     elif version != _VERSION:
         raise sqlite3.DatabaseError("another version")
+
+
+def index_in(place: Path, folders: Sequence[str]) -> Path:
+    """Return the file in `place` for the index of these folders."""
+    name = hashlib.sha256(json.dumps(sorted(folders)).encode()).hexdigest()[:32]
+    return place / f"{name}{_SUFFIX}"
+
+
+def delete_others(place: Path, kept: Collection[Path]) -> None:
+    """Delete all indexes in `place` but those that are kept."""
+    for file in [*place.glob(f"*{_SUFFIX}*")]:
+        if not any(file.name.startswith(one.name) for one in kept):
+            file.unlink(missing_ok=True)
 
 
 def is_damage(error: sqlite3.Error) -> bool:

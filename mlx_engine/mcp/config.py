@@ -27,7 +27,7 @@ _TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie|private|session|dsn", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s]+@|^(sk-|gh[a-z]_|github_pat_|glpat-|xox|hf_|AKIA|eyJ|Bearer )")
-_KINDS = ("calculator", "files")
+_KINDS = ("calculator", "files", "documents")
 _EXAMPLES: dict[str, Any] = {  # of the fields of an entry; others are kept as they are
     "builtin": "calculator",
     "command": "npx",
@@ -52,7 +52,7 @@ class ServerConfig:
         cwd: folder in which the program runs; empty for the user's home folder.
         headers: headers of all requests, with values as in `env`.
         folders: absolute paths of the folders that the built-in Files or Documents may read.
-        index: file with the index of Documents; empty for a temporary one. Documents aren't stored in mcp.json.
+        index: file with the index of Documents; empty for a temporary one. It isn't stored in mcp.json.
         timeout_s: time limit of a call in seconds.
         other: unknown fields of the entry, as a JSON object.
     """
@@ -81,11 +81,19 @@ class ServerConfig:
         return hashlib.sha256(json.dumps((*self._runs, *settings)).encode()).hexdigest()
 
     @property
+    def takes_folders(self) -> bool:
+        return self.builtin in ("files", "documents")
+
+    @property
     def _runs(self) -> tuple[Any, ...]:
         return self.builtin, self.command, self.args, self.cwd, self.url, self.folders
 
 
-BUILTINS = (ServerConfig("Calculator", "calculator", enabled=False), ServerConfig("Files", "files", enabled=False))
+BUILTINS = (
+    ServerConfig("Calculator", "calculator", enabled=False),
+    ServerConfig("Files", "files", enabled=False),
+    ServerConfig("Documents", "documents", enabled=False),
+)
 
 
 def read_config(file: Path) -> tuple[ServerConfig, ...]:
@@ -96,7 +104,7 @@ def read_config(file: Path) -> tuple[ServerConfig, ...]:
     """
     configs = _servers(_read(file))
     missing = [builtin for builtin in BUILTINS if builtin.builtin not in [config.builtin for config in configs]]
-    return (*configs, *renamed(missing, configs))
+    return (*configs, *_renamed(missing, configs))
 
 
 def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | None:
@@ -159,7 +167,7 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
         for config in _servers(content)
         if not config.builtin and config._runs not in known
     ]
-    return renamed(found, configs)
+    return _renamed(found, configs)
 
 
 def other_apps() -> dict[str, Path]:
@@ -277,7 +285,7 @@ def _is_address(value: str) -> bool:
         return False
 
 
-def renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
+def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
     """Return the added servers with names that no server of `configs` has."""
     taken, found = {config.name for config in configs}, list[ServerConfig]()
     for config in added:

@@ -5375,6 +5375,11 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Documents</source>
+            <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Hide Tools</source>
             <translation>Werkzeuge ausblenden</translation>
         </message>
@@ -5917,6 +5922,16 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Your message</source>
             <translation>Ihre Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/read_pages.py" />
+            <source>Read:</source>
+            <translation>Gelesen:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/read_pages.py" />
+            <source>Show {page}</source>
+            <translation>{page} anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6707,6 +6722,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Support</source>
             <translation>Support</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>This page isn't among the documents any more.</source>
+            <translation>Diese Seite ist nicht mehr unter den Dokumenten.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

@@ -5375,6 +5375,11 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Documents</source>
+            <translation>文档</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Hide Tools</source>
             <translation>隐藏工具</translation>
         </message>
@@ -5917,6 +5922,16 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Your message</source>
             <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/read_pages.py" />
+            <source>Read:</source>
+            <translation>已读取：</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/read_pages.py" />
+            <source>Show {page}</source>
+            <translation>显示{page}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6707,6 +6722,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Support</source>
             <translation>支持</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>This page isn't among the documents any more.</source>
+            <translation>此页面已不在文档中。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />

@@ -326,7 +326,7 @@ def test_notices_are_joined_as_in_chinese(
 def test_built_in_tools_have_the_same_names_in_cards_and_settings(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use("de")
-    for config, name in zip(BUILTINS, ("Rechner", "Dateien"), strict=True):
+    for config, name in zip(BUILTINS, ("Rechner", "Dateien", "Dokumente"), strict=True):
         record = CallRecord(ToolCall("call_1", "tool", "{}"), config.name)
         assert server_name(record) == server_title(config) == name
 

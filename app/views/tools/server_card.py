@@ -90,7 +90,7 @@ class ServerCard(QFrame):
             self.target: not config.builtin,
             self.log: failed and bool(status.log),
             self.show_tools: ready,
-            self.add_folder: config.builtin == "files",
+            self.add_folder: config.takes_folders,
             self.sign_in: config.enabled and status.state == "sign_in",
             self.sign_out: ready and bool(config.url),
             self.again: failed,
@@ -164,7 +164,8 @@ class ServerCard(QFrame):
 
 def server_title(config: ServerConfig) -> str:
     """Return a server's display name."""
-    return {"calculator": tr("Calculator"), "files": tr("Files")}.get(config.builtin) or one_line(config.name, MAX_NAME)
+    built_in = {"calculator": tr("Calculator"), "files": tr("Files"), "documents": tr("Documents")}
+    return built_in.get(config.builtin) or one_line(config.name, MAX_NAME)
 
 
 def target(config: ServerConfig) -> str:
@@ -191,7 +192,7 @@ def state_text(config: ServerConfig, status: ServerStatus, on: bool) -> str:
     """
     if not on:
         return tr("Off")
-    if config.builtin == "files" and not config.folders:
+    if config.takes_folders and not config.folders:
         return tr("Add a folder that models may read.")
     if status.state == "failed":
         return one_line(translated(status.error), MAX_DESCRIPTION) if status.error else tr("Not connected")

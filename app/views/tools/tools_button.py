@@ -130,7 +130,7 @@ class ToolsButton(IconButton):
             self._box.set_enabled(config.name, True)
         servers = (*others, config.name) if on else others
         self._session.set_settings(replace(settings, tool_servers=servers, example_servers=examples))
-        if on and config.builtin == "files" and not config.folders:
+        if on and config.takes_folders and not config.folders:
             self.settings_requested.emit()
 
     def _switch_tool(self, key: str, on: bool) -> None:

@@ -1,5 +1,6 @@
-"""Pages of attached PDFs that replies cite, and how they open."""
+"""Pages of attached PDFs and of documents that replies cite, and how they open."""
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtGui import QCursor
@@ -9,7 +10,9 @@ from app.storage.attachments import Attachment, shortened
 from app.storage.chat_tree import Turn
 from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
+from app.views.transcript.read_pages import passages_read
 from app.widgets.theme import Theme
+from mlx_engine.documents.citations import CitedPassage
 
 
 def pdfs_for(turn: Turn) -> list[Attachment]:
@@ -20,24 +23,31 @@ def pdfs_for(turn: Turn) -> list[Attachment]:
     return list({one.document: one for one in reversed(found)}.values())[::-1]
 
 
-def last_page(turn: Turn) -> int:
-    """Return the largest page number that a reply can cite, or 0."""
-    return max((len(one.page_list) for one in pdfs_for(turn)), default=0)
+def linked_pages(turn: Turn) -> frozenset[int]:
+    """Return the page numbers that a reply can cite."""
+    last = max((len(one.page_list) for one in pdfs_for(turn)), default=0)
+    return frozenset((*range(1, last + 1), *(passage.page for passage in passages_read(turn))))
 
 
-def open_page(theme: Theme, turn: Turn, page: int, parent: QWidget) -> None:
-    """Show a page in the viewer.
+def open_page(theme: Theme, turn: Turn, page: int, show: Callable[[CitedPassage], object], parent: QWidget) -> None:
+    """Show a page.
 
-    If several PDFs have the page, ask which one is meant.
+    If several files have the page, ask which one is meant.
+
+    Args:
+        show: shows the page of a document.
     """
-    pdfs = [one for one in pdfs_for(turn) if page <= len(one.page_list)]
-    if len(pdfs) == 1:
-        show_page(theme, pdfs[0], page, parent)
-    elif pdfs:
+    choices: list[tuple[str, Callable[[], object]]] = [
+        (pdf.name, partial(show_page, theme, pdf, page, parent)) for pdf in pdfs_for(turn) if page <= len(pdf.page_list)
+    ]
+    choices += [(passage.document, partial(show, passage)) for passage in passages_read(turn) if passage.page == page]
+    if len(choices) == 1:
+        choices[0][1]()
+    elif choices:
         menu = QMenu(parent)
         menu.setToolTipsVisible(True)
-        for one in pdfs:
-            menu.addAction(shortened(one.name).replace("&", "&&"), partial(show_page, theme, one, page, parent))
+        for name, choose in choices:
+            menu.addAction(shortened(name).replace("&", "&&"), choose)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(QCursor.pos())
 

@@ -14,7 +14,7 @@ from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, documen
 from app.rendering.page_links import page_in, with_page_links
 from app.rendering.text_marks import TextRange
 from app.text.language import tr
-from app.views.transcript.cited_pages import last_page
+from app.views.transcript.cited_pages import linked_pages
 from app.views.transcript.message_column import TextPosition, TranscriptItem
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.scrolling_column import ScrollingColumn
@@ -317,11 +317,11 @@ class LinkNavigator(QObject):
         for number, item in enumerate(self._view.column.items):
             if item.kind != "reply" or item.turn is None:
                 continue
-            last = last_page(item.turn)
+            pages = linked_pages(item.turn)
             for area in item.areas[ANSWER::AREAS]:
-                if not last and "://" not in item.text(area):
+                if not pages and "://" not in item.text(area):
                     continue
-                blocks = with_page_links(item.blocks(area), last)
+                blocks = with_page_links(item.blocks(area), pages)
                 for part_number, part in enumerate(document_parts(blocks)):
                     at = 0
                     for block in blocks[part.first : part.end]:

@@ -22,14 +22,16 @@ from app.views.pictures.pdf_dialog import open_pages
 from app.views.pictures.picture_row import PictureRow, pictures_of
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
-from app.views.transcript.cited_pages import last_page
+from app.views.transcript.cited_pages import linked_pages
 from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.read_pages import ReadPages, passages_read
 from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
 from app.views.transcript.stats_line import StatsLine
 from app.views.transcript.unreadable_call import UnreadableCall
 from app.widgets.controls import IconButton, Label, button
 from app.widgets.layout import NoticeView, column, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.mcp.record import CallRecord
 from mlx_engine.models.files.chat_template import NO_CHAT_TEMPLATE
 from mlx_engine.models.library.demo import is_refusal, needs_calculator
 
@@ -262,6 +264,8 @@ class ReplyView(MessageView):
         self.stats = StatsLine(theme)
         self.stats.history = lambda: speed_history(turn.answered)
         self.buttons: ReplyActions | None = None
+        self.read_pages: ReadPages | None = None
+        self._calls_shown: tuple[CallRecord, ...] = ()
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
         set_look(self._waiting, "faint")
@@ -286,6 +290,7 @@ class ReplyView(MessageView):
             self._show_step(number, step, number == len(steps) - 1)
         at_work = bool(steps[-1].answer or steps[-1].thinking) or not all(record.ended for record in reply.calls)
         self._waiting.setVisible(reply.running and not at_work)
+        self._show_read_pages()
         self._draw_piece()
         self._show_error(reply.error, help_page(reply.error_code))
         if self.choose_button is None and not reply.running and is_refusal(reply.answer):
@@ -303,12 +308,28 @@ class ReplyView(MessageView):
             self.buttons.refresh()
         self.stats.show_reply(reply)
 
+    def _show_read_pages(self) -> None:
+        """Show which pages of documents the reply has read."""
+        calls = tuple(self.turn.reply.calls)
+        if calls == self._calls_shown:
+            return
+        self._calls_shown = calls
+        self.blocks.linked_pages = linked_pages(self.turn)
+        if self.read_pages is not None:
+            self.read_pages.hide()
+            self.read_pages.deleteLater()
+            self.read_pages = None
+        if passages := passages_read(self.turn):
+            self.read_pages = ReadPages(self._theme, passages, self._actions.page_requested.emit)
+            self._layout.insertWidget(self._layout.indexOf(self.stats), self.read_pages)
+            self.read_pages.show()
+
     def _show_step(self, number: int, step: ReplyStep, last: bool) -> None:
         """Show the thinking and the calls of a step. Its answer is drawn in pieces."""
         reply = self.turn.reply
         if number == len(self.steps):
             blocks = BlocksView(self._theme, lazy=True)
-            blocks.last_page = last_page(self.turn)
+            blocks.linked_pages = linked_pages(self.turn)
             before = step.markdown.index(step.answer)
             blocks.show_sources(reply.answer_by, lambda: reply.shown_steps[number].markdown, step.answer_start - before)
             unreadable = UnreadableCall(self._theme, blocks) if step.unreadable else None

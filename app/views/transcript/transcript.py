@@ -93,7 +93,7 @@ class Transcript(ScrollingColumn):
     @Slot(int, int)
     def _open_page(self, index: int, page: int) -> None:
         if (turn := self.column.items[index].turn) is not None:
-            open_page(self._theme, turn, page, self)
+            open_page(self._theme, turn, page, self.message_actions.page_requested.emit, self)
 
     def shows(self, turn: Turn) -> bool:
         return any(item.turn is turn for item in reversed(self.column.items))

@@ -249,7 +249,7 @@ def test_names_are_unique(file: Path) -> None:
         write_config(file, [GITHUB, replace(REMOTE, name="github")])
     assert not file.exists()
     names = [config.name for config in servers('{"mcpServers": {"Calculator": {"command": "calc"}}}', file)]
-    assert names == ["Calculator", "Calculator 2", "Files"]
+    assert names == ["Calculator", "Calculator 2", "Files", "Documents"]
 
 
 def test_placeholders_of_other_apps_are_explained() -> None:

@@ -15,6 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.session.tool_box import ToolBox
 from app.storage.settings import ChatSettings
 from mlx_engine.contract.secrets import is_reference
+from mlx_engine.documents.citations import CitedPassage
+from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
@@ -29,7 +31,7 @@ def test_no_server_starts_before_a_chat_needs_it(servers: type[FakeServers], qap
     box = ToolBox(tmp_path)
     box.save([*box.configs, GITHUB, NOTES, replace(NOTES, name="off", enabled=False)])
     (fake,) = servers.made
-    assert [config.name for config in box.configs] == ["Calculator", "Files", "github", "notes", "off"]
+    assert [config.name for config in box.configs] == ["Calculator", "Files", "Documents", "github", "notes", "off"]
     assert fake.started == [] and box.offered(ChatSettings()) == {}
     box.warm(ChatSettings())
     assert fake.started == []
@@ -102,7 +104,7 @@ def test_servers_are_stored_without_secrets(
     assert "12345" not in file.read_text() and list(kept.values()) == ["Bearer 12345"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     box.put(replace(box.configs[-1], name="hub"), "github")
-    assert [config.name for config in box.configs] == ["Calculator", "Files", "hub"]
+    assert [config.name for config in box.configs] == ["Calculator", "Files", "Documents", "hub"]
     box.remove("hub")
     qtbot.waitUntil(lambda: not kept, timeout=PATIENCE_MS)
     assert ToolBox(tmp_path).configs == box.configs == read_config(file)
@@ -172,7 +174,7 @@ def test_mcp_json_in_the_format_of_other_apps_is_used(servers: type[FakeServers]
     entry = {"command": "npx", "args": ["-y", "server"], "autoApprove": ["*"]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"everything": entry}}))
     box = ToolBox(tmp_path)
-    assert [config.name for config in box.configs] == ["Calculator", "Files", "everything"]
+    assert [config.name for config in box.configs] == ["Calculator", "Files", "Documents", "everything"]
     assert not box.approvals.allows(Tool("everything", "echo"), "")
 
 
@@ -220,7 +222,27 @@ def test_changes_that_another_program_makes_are_kept(servers: type[FakeServers],
     assert not changes
     file.unlink()
     box.reload()
-    assert list(box.status) == ["Calculator", "Files"]
+    assert list(box.status) == ["Calculator", "Files", "Documents"]
+
+
+def test_the_index_of_removed_folders_is_deleted(servers: type[FakeServers], tmp_path: Path) -> None:
+    box, folder = ToolBox(tmp_path), tmp_path / "Papers"
+    folder.mkdir()
+    (folder / "bees.md").write_text("Bees make honey.")
+    box.put(replace(box.builtin("documents"), enabled=True, folders=(str(folder),)), "Documents")
+    [config] = [config for config in servers.made[0].configs.values() if config.builtin == "documents"]
+    index = Path(config.index)
+    assert index.parent == tmp_path / "documents" and not box.builtin("documents").index
+    assert box.page_of(CitedPassage("Papers/bees.md", 1, "")) is None
+    DocumentIndex(index, config.folders).update()
+    assert box.page_of(CitedPassage("Papers/bees.md", 1, "")) == "Bees make honey."
+    old = index.parent / "old.sqlite-wal"
+    old.write_bytes(b"words")
+    box.set_enabled("Documents", False)
+    assert index.exists() and not old.exists()
+    box.put(replace(box.builtin("documents"), folders=()), "Documents")
+    assert list(index.parent.iterdir()) == []
+    box.close()
 
 
 def test_a_change_that_is_being_saved_is_not_undone(servers: type[FakeServers], qtbot: QtBot, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_servers_start_when_the_pane_is_shown(app: Session, servers: type[FakeSe
     app.window.dialogs.show_settings("general")
     assert servers.made[0].started == []
     pane = pane_of(app)
-    assert list(pane.cards) == ["Calculator", "Files", "notes"] and servers.made[0].started == ["notes"]
+    assert list(pane.cards) == ["Calculator", "Files", "Documents", "notes"] and servers.made[0].started == ["notes"]
     app.until(lambda: pane.cards["notes"].state.text() == "Connected · 1 tool")
     calculator = pane.cards["Calculator"]
     assert calculator.state.text() == "Off" and not calculator.switch.isChecked()
@@ -132,18 +132,19 @@ def test_an_approval_of_a_changed_tool_is_not_shown_as_one(app: Session, servers
     app.until(lambda: "Changed · needs approval again" in texts(card))
 
 
-def test_folders_are_added_and_removed(app: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Files", "Documents"])
+def test_folders_are_added_and_removed(app: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     box = app.tools
-    card = pane_of(app).cards["Files"]
+    card = pane_of(app).cards[name]
     card.switch.click()
     assert card.state.text() == "Add a folder that models may read."
     monkeypatch.setattr("app.views.tools.server_card.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path))
     card.add_folder.click()
     card.add_folder.click()
-    assert box.builtin("files").folders == (str(tmp_path),)
+    assert box.builtin(name.lower()).folders == (str(tmp_path),)
     app.until(lambda: card.state.text() == "Connected · 1 tool")
     click(card, f"Remove the folder {tmp_path}")
-    assert box.builtin("files").folders == ()
+    assert box.builtin(name.lower()).folders == ()
 
 
 def test_a_server_is_added_tested_edited_and_removed(
@@ -185,10 +186,10 @@ def test_a_server_is_added_tested_edited_and_removed(
     form.name.setText("my notes")
     form.save.click()
     assert box.configs[-1].name == "my notes" and box.configs[-1].env == before
-    assert list(pane.cards) == ["Calculator", "Files", "my notes"]
+    assert list(pane.cards) == ["Calculator", "Files", "Documents", "my notes"]
     monkeypatch.setattr("app.views.tools.server_card.confirm", lambda *_: True)
     click(pane.cards["my notes"], "Remove… my notes")
-    assert list(pane.cards) == ["Calculator", "Files"]
+    assert list(pane.cards) == ["Calculator", "Files", "Documents"]
 
 
 def test_an_address_takes_headers(app: Session) -> None:
@@ -221,7 +222,7 @@ def test_an_import_starts_and_approves_nothing(app: Session, servers: type[FakeS
     assert [box.text() for box in boxes] == ["notes", "<b>x</b>&&"]
     boxes[1].setChecked(False)
     dialog.accept()
-    assert [config.name for config in box.configs] == ["Calculator", "Files", "notes"]
+    assert [config.name for config in box.configs] == ["Calculator", "Files", "Documents", "notes"]
     assert not box.configs[-1].enabled and servers.made[0].started == [] and box.approvals.always() == ()
     pane.import_from(file, "Claude Desktop")
     assert [box.text() for box in pane.findChildren(ImportDialog)[-1].findChildren(QCheckBox)] == ["<b>x</b>&&"]
