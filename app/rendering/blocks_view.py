@@ -1,6 +1,6 @@
 """A view of a reply's blocks. Adjacent text blocks share a document."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QRect, QSize, Signal, Slot
@@ -24,7 +24,7 @@ from app.rendering.blocks import (
 )
 from app.rendering.code_view import CodeView
 from app.rendering.lazy_stack import LazyStack
-from app.rendering.page_links import with_page_links
+from app.rendering.page_links import CitablePages, with_page_links
 from app.rendering.streaming import BlockChange, StreamingMarkdown
 from app.rendering.table_view import TableScroller, TableView
 from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange
@@ -52,7 +52,7 @@ class BlocksView(LazyStack):
         self._theme = theme
         self._quiet = quiet
         self._plain = False
-        self.linked_pages: Collection[int] = ()  # which are links where they are cited
+        self.citable = CitablePages()  # which are links where they are cited
         self.parts: list[DocumentPart] = []
         self._blocks: list[Block] = []
         self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
@@ -90,7 +90,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _apply(self, change: BlockChange) -> None:
-        self._blocks[change.first :] = with_page_links(change.blocks, self.linked_pages)
+        self._blocks[change.first :] = with_page_links(change.blocks, self.citable)
         self._underlines.forget(change.first)
         first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))

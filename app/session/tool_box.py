@@ -237,7 +237,10 @@ class ToolBox(QObject):
             return
         indexes = {config.name: index_in(self._indexes, config.folders) for config in used if config.builtin == "documents"}
         self._servers.configure([replace(config, index=str(indexes.get(config.name, ""))) for config in used])
-        delete_others(self._indexes, [indexes[config.name] for config in used if config.name in indexes and config.folders])
+        try:
+            delete_others(self._indexes, [indexes[config.name] for config in used if config.name in indexes and config.folders])
+        except OSError as error:
+            log.warning("Old indexes of documents can't be deleted: %s", error)
 
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
         """Store the servers, then use them without their secrets. Runs on its own thread."""

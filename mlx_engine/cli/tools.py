@@ -17,7 +17,7 @@ from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.mcp.approvals import Approvals, Decision
-from mlx_engine.mcp.config import BUILTINS, read_config
+from mlx_engine.mcp.config import BUILTINS, read_config, renamed
 from mlx_engine.mcp.record import CallRecord
 from mlx_engine.mcp.servers import ToolServers
 from mlx_engine.mcp.tool import Tool, ToolResult, named
@@ -46,7 +46,7 @@ class TerminalTools:
             if is_on:
                 self._configs = [config for config in self._configs if config.builtin != builtin.builtin]
                 paths = tuple(str(folder.resolve()) for folder in folders)
-                self._configs.append(replace(builtin, enabled=True, folders=paths))
+                self._configs += renamed([replace(builtin, enabled=True, folders=paths)], self._configs)
         self._documents = {config.name for config in self._configs if config.builtin == "documents"}
         self._allowed = tuple(args.allow)
         self._allowed_tools = dict[tuple[str, str], str]()  # fingerprint at the first listing, by server and tool

@@ -25,19 +25,13 @@ def place_in(page: str, passage: str) -> tuple[int, int]:
     """Return where a passage is in its page, in characters.
 
     The place is empty if the page has changed. A model reads a passage without control characters, and with spaces in markers, so
-    lines are compared without spaces.
+    neither is compared.
     """
-    wanted = [line for line in map(_compact, passage.split("\n")) if line]
-    at, lines = 0, []  # start, end, and text of each line with text
-    for line in page.split("\n"):
-        if compact := _compact(line):
-            lines.append((at, at + len(line), compact))
-        at += len(line) + 1
-    for first in range(len(lines) - len(wanted) + 1) if wanted else ():
-        if all(line[2] == text for line, text in zip(lines[first:], wanted, strict=False)):
-            return lines[first][0], lines[first + len(wanted) - 1][1]
-    return 0, 0
+    places = [at for at, char in enumerate(page) if _is_compared(char)]
+    wanted = "".join(filter(_is_compared, passage))
+    first = "".join(page[at] for at in places).find(wanted) if wanted else -1
+    return (places[first], places[first + len(wanted) - 1] + 1) if first >= 0 else (0, 0)
 
 
-def _compact(line: str) -> str:
-    return "".join(char for char in line if char.isprintable() and not char.isspace())
+def _is_compared(char: str) -> bool:
+    return char.isprintable() and not char.isspace()

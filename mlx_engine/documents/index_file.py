@@ -80,7 +80,7 @@ def _create(index: sqlite3.Connection) -> None:
 
 def index_in(place: Path, folders: Sequence[str]) -> Path:
     """Return the file in `place` for the index of these folders."""
-    name = hashlib.sha256(json.dumps(sorted(folders)).encode()).hexdigest()[:32]
+    name = hashlib.sha256(json.dumps(folders).encode()).hexdigest()[:32]
     return place / f"{name}{_SUFFIX}"
 
 

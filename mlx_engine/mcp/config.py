@@ -104,7 +104,7 @@ def read_config(file: Path) -> tuple[ServerConfig, ...]:
     """
     configs = _servers(_read(file))
     missing = [builtin for builtin in BUILTINS if builtin.builtin not in [config.builtin for config in configs]]
-    return (*configs, *_renamed(missing, configs))
+    return (*configs, *renamed(missing, configs))
 
 
 def write_config(file: Path, configs: Sequence[ServerConfig]) -> EngineText | None:
@@ -167,7 +167,7 @@ def import_config(source: Path | str, configs: Sequence[ServerConfig] = ()) -> t
         for config in _servers(content)
         if not config.builtin and config._runs not in known
     ]
-    return _renamed(found, configs)
+    return renamed(found, configs)
 
 
 def other_apps() -> dict[str, Path]:
@@ -285,7 +285,7 @@ def _is_address(value: str) -> bool:
         return False
 
 
-def _renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
+def renamed(added: Sequence[ServerConfig], configs: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
     """Return the added servers with names that no server of `configs` has."""
     taken, found = {config.name for config in configs}, list[ServerConfig]()
     for config in added:

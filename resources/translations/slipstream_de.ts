@@ -59,6 +59,16 @@
             <translation>Seite {number} anzeigen</translation>
         </message>
         <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>Show {page}</source>
+            <translation>{page} anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>{name}, page {number}</source>
+            <translation>{name}, Seite {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>Tabelle</translation>
@@ -4729,11 +4739,6 @@
             <translation>Öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>{name}, page {number}</source>
-            <translation>{name}, Seite {number}</translation>
-        </message>
-        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>Originalgröße</translation>
@@ -5927,11 +5932,6 @@
             <location filename="../../app/views/transcript/read_pages.py" />
             <source>Read:</source>
             <translation>Gelesen:</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/read_pages.py" />
-            <source>Show {page}</source>
-            <translation>{page} anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />

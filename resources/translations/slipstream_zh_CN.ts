@@ -59,6 +59,16 @@
             <translation>显示第 {number} 页</translation>
         </message>
         <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>Show {page}</source>
+            <translation>显示{page}</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/page_links.py" />
+            <source>{name}, page {number}</source>
+            <translation>{name}，第 {number} 页</translation>
+        </message>
+        <message>
             <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>表格</translation>
@@ -4729,11 +4739,6 @@
             <translation>打开</translation>
         </message>
         <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>{name}, page {number}</source>
-            <translation>{name}，第 {number} 页</translation>
-        </message>
-        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>实际大小</translation>
@@ -5927,11 +5932,6 @@
             <location filename="../../app/views/transcript/read_pages.py" />
             <source>Read:</source>
             <translation>已读取：</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/read_pages.py" />
-            <source>Show {page}</source>
-            <translation>显示{page}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />

@@ -6,6 +6,7 @@ from functools import partial
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.rendering.page_links import CitablePages, document_in, page_in
 from app.storage.attachments import Attachment, shortened
 from app.storage.chat_tree import Turn
 from app.views.pictures.picture_row import picture_of_page
@@ -23,24 +24,26 @@ def pdfs_for(turn: Turn) -> list[Attachment]:
     return list({one.document: one for one in reversed(found)}.values())[::-1]
 
 
-def linked_pages(turn: Turn) -> frozenset[int]:
-    """Return the page numbers that a reply can cite."""
+def citable_pages(turn: Turn) -> CitablePages:
+    """Return the pages that a reply can cite."""
     last = max((len(one.page_list) for one in pdfs_for(turn)), default=0)
-    return frozenset((*range(1, last + 1), *(passage.page for passage in passages_read(turn))))
+    return CitablePages(last, tuple((passage.document, passage.page) for passage in passages_read(turn)))
 
 
-def open_page(theme: Theme, turn: Turn, page: int, show: Callable[[CitedPassage], object], parent: QWidget) -> None:
-    """Show a page.
+def open_page(theme: Theme, turn: Turn, address: str, show: Callable[[CitedPassage], object], parent: QWidget) -> None:
+    """Show a page that a reply cites.
 
-    If several files have the page, ask which one is meant.
+    If several files have the page, and the reply doesn't say which one is meant, ask.
 
     Args:
+        address: the citation's address.
         show: shows the page of a document.
     """
-    choices: list[tuple[str, Callable[[], object]]] = [
-        (pdf.name, partial(show_page, theme, pdf, page, parent)) for pdf in pdfs_for(turn) if page <= len(pdf.page_list)
-    ]
-    choices += [(passage.document, partial(show, passage)) for passage in passages_read(turn) if passage.page == page]
+    page, document = page_in(address), document_in(address)
+    passages = [passage for passage in passages_read(turn) if passage.page == page and document in ("", passage.document)]
+    pdfs = [pdf for pdf in pdfs_for(turn) if page <= len(pdf.page_list)] if not document else []
+    choices: list[tuple[str, Callable[[], object]]] = [(pdf.name, partial(show_page, theme, pdf, page, parent)) for pdf in pdfs]
+    choices += [(passage.document, partial(show, passage)) for passage in passages]
     if len(choices) == 1:
         choices[0][1]()
     elif choices:

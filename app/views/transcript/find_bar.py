@@ -14,7 +14,7 @@ from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, documen
 from app.rendering.page_links import page_in, with_page_links
 from app.rendering.text_marks import TextRange
 from app.text.language import tr
-from app.views.transcript.cited_pages import linked_pages
+from app.views.transcript.cited_pages import citable_pages
 from app.views.transcript.message_column import TextPosition, TranscriptItem
 from app.views.transcript.message_views import ANSWER, AREAS
 from app.views.transcript.scrolling_column import ScrollingColumn
@@ -284,8 +284,8 @@ class LinkNavigator(QObject):
         """Show the page or the menu of the current link, or return False if there is none."""
         if self.current is None:
             return False
-        if page := page_in(self.current.address):
-            self._view.column.page_requested.emit(self.current.position.item, page)
+        if page_in(self.current.address):
+            self._view.column.page_requested.emit(self.current.position.item, self.current.address)
             return True
         rect = self._view.column.rect_of(self.current.position)
         corner = rect.bottomLeft() if rect is not None else QPoint()
@@ -317,7 +317,7 @@ class LinkNavigator(QObject):
         for number, item in enumerate(self._view.column.items):
             if item.kind != "reply" or item.turn is None:
                 continue
-            pages = linked_pages(item.turn)
+            pages = citable_pages(item.turn)
             for area in item.areas[ANSWER::AREAS]:
                 if not pages and "://" not in item.text(area):
                     continue

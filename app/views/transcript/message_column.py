@@ -88,7 +88,7 @@ class TextPosition:
 class MessageColumn(LazyStack):
     """A column that builds nearby messages, and marks the selection and search hits."""
 
-    page_requested = Signal(int, int)  # index of a reply, and the page that it cites
+    page_requested = Signal(int, str)  # index of a reply, and the address of the page that it cites
     layout_requested = Signal()  # the size of a message has changed
 
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget) -> None:

@@ -22,7 +22,7 @@ from app.views.pictures.pdf_dialog import open_pages
 from app.views.pictures.picture_row import PictureRow, pictures_of
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
-from app.views.transcript.cited_pages import linked_pages
+from app.views.transcript.cited_pages import citable_pages
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.read_pages import ReadPages, passages_read
 from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
@@ -314,7 +314,7 @@ class ReplyView(MessageView):
         if calls == self._calls_shown:
             return
         self._calls_shown = calls
-        self.blocks.linked_pages = linked_pages(self.turn)
+        self.blocks.citable = citable_pages(self.turn)
         if self.read_pages is not None:
             self.read_pages.hide()
             self.read_pages.deleteLater()
@@ -329,7 +329,7 @@ class ReplyView(MessageView):
         reply = self.turn.reply
         if number == len(self.steps):
             blocks = BlocksView(self._theme, lazy=True)
-            blocks.linked_pages = linked_pages(self.turn)
+            blocks.citable = citable_pages(self.turn)
             before = step.markdown.index(step.answer)
             blocks.show_sources(reply.answer_by, lambda: reply.shown_steps[number].markdown, step.answer_start - before)
             unreadable = UnreadableCall(self._theme, blocks) if step.unreadable else None

@@ -13,13 +13,14 @@ from app.storage.chat_tree import Turn
 from app.text.language import number, tr
 from app.text.plain_text import one_line
 from app.views.transcript.call_card import shown
-from app.widgets.controls import button, small_label
+from app.widgets.controls import as_tooltip, button, small_label
 from app.widgets.layout import column, flow
 from app.widgets.theme import Theme
 from mlx_engine.documents.citations import CitedPassage, passages_in
 from mlx_engine.documents.cited_page import place_in
 
-MOST_PAGES = 12
+_MOST_PAGES = 12
+_LONGEST_NAME = 200
 _TOOLS = ("search_documents", "open_page")  # of the built-in Documents
 
 
@@ -43,13 +44,15 @@ class ReadPages(QWidget):
     def __init__(self, theme: Theme, passages: Sequence[CitedPassage], show: Callable[[CitedPassage], object]) -> None:
         super().__init__()
         self.buttons = []
-        for passage in passages[:MOST_PAGES]:
+        for passage in passages[:_MOST_PAGES]:
             title = page_title(passage)
             made = button(title.replace("&", "&&"), tr("Show {page}", page=title), "quiet", partial(show, passage))
-            made.setToolTip(one_line(passage.document, 200))
+            made.setToolTip(as_tooltip(one_line(passage.document, _LONGEST_NAME)))
             self.buttons.append(made)
         label = small_label(theme, tr("Read:"), "secondary")
-        self.setLayout(flow(label, *self.buttons, gap=4))
+        rest = len(passages) - _MOST_PAGES
+        more = [small_label(theme, tr("{count} more", count=number(rest)), "secondary")] if rest > 0 else []
+        self.setLayout(flow(label, *self.buttons, *more, gap=4))
 
 
 class DocumentPageDialog(QDialog):
@@ -67,7 +70,7 @@ class DocumentPageDialog(QDialog):
         self.text.setPlainText(shown(page))
         done = button(tr("Done"), tr("Close"), "bordered", self.accept)
         done.setDefault(True)
-        name = small_label(theme, one_line(passage.document, 200), "secondary", elided=True)
+        name = small_label(theme, one_line(passage.document, _LONGEST_NAME), "secondary", elided=True)
         right = Qt.AlignmentFlag.AlignRight
         column(name, (self.text, 1), (done, 0, right), spacing=10, margins=(20, 16, 20, 14), parent=self)
         self._mark(theme, *place_in(page, passage.text), page)

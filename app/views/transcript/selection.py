@@ -109,7 +109,8 @@ class TextSelection(QObject):
             case QEvent.Type.HoverMove if isinstance(event, QHoverEvent):
                 self._hover(event.position().toPoint())
             case QEvent.Type.ToolTip if isinstance(event, QHelpEvent):
-                QToolTip.showText(event.globalPos(), link_tip(self._column.link_at(event.pos())), self._column)
+                tip = as_tooltip(link_tip(self._column.link_at(event.pos())))
+                QToolTip.showText(event.globalPos(), tip, self._column)
                 return True
         return False
 
@@ -169,9 +170,9 @@ class TextSelection(QObject):
         return True
 
     def _open_link(self, link: str, event: QMouseEvent) -> None:
-        index, page = self._column.index_at(event.position().toPoint().y()), page_in(link)
-        if page and index is not None:
-            self._column.page_requested.emit(index, page)
+        index = self._column.index_at(event.position().toPoint().y())
+        if page_in(link) and index is not None:
+            self._column.page_requested.emit(index, link)
         else:
             show_link(self._view, link, event.globalPosition().toPoint())
 

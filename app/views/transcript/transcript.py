@@ -90,10 +90,10 @@ class Transcript(ScrollingColumn):
             if item.turn is turn and item.kind == kind:
                 self.go_to_message(index)
 
-    @Slot(int, int)
-    def _open_page(self, index: int, page: int) -> None:
+    @Slot(int, str)
+    def _open_page(self, index: int, address: str) -> None:
         if (turn := self.column.items[index].turn) is not None:
-            open_page(self._theme, turn, page, self.message_actions.page_requested.emit, self)
+            open_page(self._theme, turn, address, self.message_actions.page_requested.emit, self)
 
     def shows(self, turn: Turn) -> bool:
         return any(item.turn is turn for item in reversed(self.column.items))

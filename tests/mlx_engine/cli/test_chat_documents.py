@@ -15,6 +15,7 @@ from mlx_engine.contract.requests import CountTokens, ToolCall
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.documents.citations import INTRODUCTION
 from tests.mlx_engine.cli.test_chat_tools import CallingEngine
+from tests.mlx_engine.mcp.builtin.test_documents import INJECTIONS, check_is_data
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 
 
@@ -58,7 +59,7 @@ def test_a_model_that_calls_tools_searches_the_documents(
     first, second = engine.requests
     assert [tool.name for tool in first.tools] == ["search_documents", "open_page"]
     assert first.messages[-1].content == "Who makes honey?"
-    assert "[1] page 1 of Notes/bees.md\n> § Bees\n> # Bees\n>\n> Bees make honey." in second.messages[-1].content
+    assert "[1] page 1 of Notes/bees.md\n>§ Bees\n> # Bees\n>\n> Bees make honey." in second.messages[-1].content
     assert "Read: Notes/bees.md, page 1; Notes/more.md, page 1\n" in capsys.readouterr().err
 
 
@@ -80,7 +81,7 @@ def test_a_model_without_tools_gets_passages_within_a_budget(
     chat(monkeypatch, engine, folder, "Who makes honey?", "And zebras?")
     first, second = engine.requests
     assert not first.tools
-    passage = "[1] page 1 of Notes/bees.md\n> § Bees\n> # Bees\n>\n> Bees make honey."
+    passage = "[1] page 1 of Notes/bees.md\n>§ Bees\n> # Bees\n>\n> Bees make honey."
     assert first.messages[-1].content == f"{INTRODUCTION}\n\n{passage}\n\nWho makes honey?"
     assert second.messages[-1].content == "And zebras?"
     shown = capsys.readouterr().err
@@ -99,3 +100,28 @@ def test_documents_that_cannot_be_read_are_noted_once(
     (folder / "broken.docx").write_bytes(b"no")
     chat(monkeypatch, CountingEngine(), folder, "Who makes honey?", "And wax?")
     assert capsys.readouterr().err.count("“Notes/broken.docx” is damaged") == 1
+
+
+def test_injected_text_stays_quoted_in_automatic_passages(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    for number, text in enumerate(INJECTIONS):
+        (folder / f"{number}.md").write_text(f"# {' '.join(text.split())}\n\nneedle{number} {text}\n", newline="")
+    monkeypatch.setattr(documents, "_SHARE", 1)
+    monkeypatch.setattr(documents, "_MOST_TOKENS", 10_000)
+    monkeypatch.setattr(CountingEngine, "count_tokens", lambda self, request: TokenCount(0, 64))
+    engine = CountingEngine()
+    questions = [f"needle{number}" for number in range(len(INJECTIONS))]
+    chat(monkeypatch, engine, folder, *questions)
+    assert len(engine.requests) == len(questions)
+    for question, request in zip(questions, engine.requests, strict=True):
+        passages, _, asked = request.messages[-1].content.rpartition("\n\n")
+        assert asked == question and not request.tools
+        check_is_data(passages)
+        assert f"> {question}" in passages
+
+
+def test_a_server_of_another_app_with_the_same_name_is_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    file = folder.parent / "mcp.json"
+    file.write_text('{"mcpServers": {"Documents": {"builtin": "calculator"}}}')
+    engine = ToolEngine()
+    chat(monkeypatch, engine, folder, "Who makes honey?", options=f"--mcp {file}")
+    assert [tool.name for tool in engine.requests[0].tools] == ["calculator", "search_documents", "open_page"]

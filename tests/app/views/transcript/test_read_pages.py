@@ -13,10 +13,11 @@ from mlx_engine.contract.requests import ToolCall
 from mlx_engine.documents.citations import CitedPassage, passages_in, quoted_page, quoted_passages
 from mlx_engine.documents.cited_page import page_of, place_in
 from mlx_engine.documents.document_index import DocumentIndex
-from mlx_engine.documents.document_search import find_passages
+from mlx_engine.documents.document_search import FoundPassage, find_passages
 from mlx_engine.documents.index_file import index_in
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running, Start
+from tests.app.screens import texts
 from tests.app.scripted_engine import answer
 from tests.app.tools_in_chat import ask_for_card, calling, choose, with_tools
 
@@ -30,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "bees & co.md").write_text("\f" + PAGE)
     (folder / "wasps.md").write_text("Wasps make no honey.\n")
+    (folder / "ants.md").write_text("Ants like honey.\n")
     return folder
 
 
@@ -60,11 +62,11 @@ def dialog_of(app: Running) -> DocumentPageDialog:
 def test_a_reply_shows_what_it_has_read_and_opens_the_page_at_the_passage(start: Start, folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "indexes"
     index = indexed(folder, index_in(place, [str(folder)]))
-    app = app_with(start, result_of(index), "Bees make honey [Notes/bees & co.md, page 2].")
+    app = app_with(start, result_of(index), "Bees make honey [Notes/bees & co.md, page 2]. Wasps don't [wasps.md, page 1].")
     app.tools.page_of = lambda passage: page_of(index_in(place, [str(folder)]), passage)  # type: ignore[method-assign]
     row = app.reply.read_pages
     assert row is not None
-    assert sorted(one.text() for one in row.buttons) == ["bees && co.md, page 2", "wasps.md, page 1"]
+    assert sorted(one.text() for one in row.buttons) == ["ants.md, page 1", "bees && co.md, page 2", "wasps.md, page 1"]
     [bees] = [one for one in row.buttons if "bees" in one.text()]
     bees.click()
     dialog = dialog_of(app)
@@ -76,11 +78,13 @@ def test_a_reply_shows_what_it_has_read_and_opens_the_page_at_the_passage(start:
     dialog.close()
 
     spans = [span for block in app.reply.blocks.blocks if isinstance(block, TextBlock) for span in block.spans]
-    [link] = [span for span in spans if page_in(span.link)]
-    assert (link.text, page_in(link.link)) == ("page 2", 2)
+    links = [span for span in spans if page_in(span.link)]
+    assert [link.text for link in links] == ["page 2", "page 1"]
     index_of_reply = len(app.window.transcript.column.items) - 1
-    app.window.transcript.column.page_requested.emit(index_of_reply, 2)
-    assert dialog_of(app).windowTitle() == "bees & co.md, page 2"
+    for link, title in zip(links, ("bees & co.md, page 2", "wasps.md, page 1"), strict=True):
+        app.window.transcript.column.page_requested.emit(index_of_reply, link.link)
+        assert dialog_of(app).windowTitle() == title
+        dialog_of(app).close()
 
 
 def test_a_page_that_is_gone_is_reported(start: Start, folder: Path, tmp_path: Path) -> None:
@@ -91,6 +95,20 @@ def test_a_page_that_is_gone_is_reported(start: Start, folder: Path, tmp_path: P
     assert not app.window.findChildren(DocumentPageDialog)
 
 
+def test_names_of_documents_are_shown_as_plain_text(start: Start) -> None:
+    app = app_with(start, quoted_page("Notes/<b>x.md", 1, "<b>bold</b>"), "Bees.")
+    assert app.reply.read_pages is not None
+    [shown] = app.reply.read_pages.buttons
+    assert shown.text() == "<b>x.md, page 1" and "&lt;b&gt;" in shown.toolTip()
+
+
+def test_pages_without_a_button_are_counted(start: Start) -> None:
+    passages = [FoundPassage("a.md", page, "", "text") for page in range(1, 15)]
+    app = app_with(start, quoted_passages(passages), "Bees.")
+    assert app.reply.read_pages is not None
+    assert len(app.reply.read_pages.buttons) == 12 and "2 more" in [text for _, text in texts(app.reply.read_pages)]
+
+
 def test_without_documents_nothing_is_shown(start: Start) -> None:
     app = app_with(start, "[Nothing found. Search for other words.]", "I don't know. See page 2.")
     assert app.reply.read_pages is None and passages_read(app.session.chat.turns[-1]) == []
@@ -99,18 +117,23 @@ def test_without_documents_nothing_is_shown(start: Start) -> None:
 # Where a passage is in its page
 
 LINES = st.lists(
-    st.sampled_from(["", "one two", "<think> x", "> quoted", "[1] page 1 of a.md", "> § x", "three\x02", "  four"]), max_size=8
+    st.sampled_from(["", "one two", "<think> x", "> quoted", "[1] page 1 of a.md", "> § x", "§ x", "three\x02", "  four"]),
+    max_size=8,
 )
 
 
-@given(LINES, LINES, LINES)
-def test_a_passage_is_found_in_its_page(before: list[str], lines: list[str], after: list[str]) -> None:
-    passage = "\n".join(lines)
-    page = "\n".join([*before, passage, *after])
+@given(LINES, LINES, LINES, st.integers(0, 9), st.integers(0, 9))
+def test_a_passage_is_found_in_its_page(before: list[str], lines: list[str], after: list[str], cut: int, end_cut: int) -> None:
+    text = "\n".join(lines)
+    passage = text[cut : max(cut, len(text) - end_cut)]  # passages may begin and end inside a line
+    page = "\n".join([*before, text, *after])
     [cited] = passages_in(quoted_page("a.md", 1, passage))
     start, end = place_in(page, cited.text)
-    words = ["".join(line.split()) for line in passage.split("\n") if line.split()]
-    assert ["".join(line.split()) for line in page[start:end].split("\n") if line.split()] == words
+    assert _words(page[start:end]) == _words(passage)
+
+
+def _words(text: str) -> str:
+    return "".join(text.replace("\x02", "").split())
 
 
 def test_a_passage_that_has_changed_is_not_marked() -> None:

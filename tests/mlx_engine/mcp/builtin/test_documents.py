@@ -34,7 +34,7 @@ from tests.mlx_engine.documents.made_documents import paragraph, word
 from tests.mlx_engine.media.made_media import line, pdf, written
 
 OUTLINE = re.compile(
-    r"\[\d+\] page \d+ of .+|> .*|>|\[“.* is damaged and can't be read\. Save or export it again\.\]|"
+    r"\[\d+\] page \d+ of .+|>§? .*|>|\[“.* is damaged and can't be read\. Save or export it again\.\]|"
     r"\[Other documents that can't be read: \d+\.\]|\[Problems that were reported before: \d+\.\]|"
 )
 MARKERS = [text for form in FORMATS for text in (*form.thinking, form.start, form.end) if text] + [
@@ -88,7 +88,7 @@ def documents(folder: Path) -> Iterator[Documents]:
 
 def test_a_search_returns_passages_with_their_pages(documents: Documents) -> None:
     assert documents.search_documents("Who makes honey?") == (
-        f"{INTRODUCTION}\n\n[1] page 1 of Notes/bees.md\n> § Bees\n> # Bees\n>\n> ## Honey\n>\n> Bees make honey."
+        f"{INTRODUCTION}\n\n[1] page 1 of Notes/bees.md\n>§ Bees\n> # Bees\n>\n> ## Honey\n>\n> Bees make honey."
     )
     assert documents.search_documents("zebra") == "[Nothing found. Search for other words.]"
     with pytest.raises(ValueError, match="The query is empty"):
