@@ -49,7 +49,7 @@ class CitablePages:
         return f"{_SCHEME}{page}" if is_read or 1 <= page <= self.last else ""
 
     def _document_at(self, text: str, start: int, end: int) -> str:
-        """Return the name of the document of a citation, or "" if none or several are named."""
+        """Return the document that a citation names, or "" if none or several are named."""
         follows = _OF.match(text, end)
         before = text[max(0, start - _NEAR) : start]
         found = list[tuple[tuple[int, int], str]]()  # place and length, and the document
@@ -97,7 +97,7 @@ def _linked(block: Block, pages: CitablePages) -> Block:
 
 
 def _row(cells: Iterable[Cell], pages: CitablePages) -> tuple[Cell, ...]:
-    """Link the citations in cells next to each other, where one may name the document of another's page."""
+    """Link the citations in cells. One may name the document of the next one's page."""
     cells = tuple(cells)
     text = "\n".join("".join(span.text for span in cell) for cell in cells)
     linked, at = [], 0

@@ -16,8 +16,7 @@ from app.session.qt_inbox import QtInbox
 from app.storage.settings import ChatSettings
 from app.text.language import translated
 from mlx_engine.contract.errors import UserError
-from mlx_engine.documents.citations import CitedPassage
-from mlx_engine.documents.cited_page import page_of
+from mlx_engine.documents.cited_page import text_of_page
 from mlx_engine.documents.index_file import delete_others, index_in
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config
@@ -135,10 +134,11 @@ class ToolBox(QObject):
             lambda text: self._post(going, partial(progress, text)),
         )
 
-    def page_of(self, passage: CitedPassage) -> str | None:
+    def text_of_page(self, document: str, page: int) -> str | None:
         """Return the text of a page that a reply has read, or None if it is gone."""
-        documents = self.builtin("documents")
-        return page_of(index_in(self._indexes, documents.folders), passage) if self._indexes is not None else None
+        if self._indexes is None:
+            return None
+        return text_of_page(index_in(self._indexes, self.builtin("documents").folders), document, page)
 
     # The configuration
 

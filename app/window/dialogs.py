@@ -28,7 +28,7 @@ from app.views.settings.network_pane import NetworkPane
 from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
 from app.views.tools.tools_pane import ToolsPane
-from app.views.transcript.read_pages import DocumentPageDialog
+from app.views.transcript.read_pages import DocumentPageDialog, PageRead
 from app.views.tuning.tune_dialog import TuneDialog
 from app.widgets.controls import Label, button, small_label, styled_label, window_icon
 from app.widgets.layout import SCREEN_SHARE, Form, NoticeView, column, line, row
@@ -37,7 +37,6 @@ from app.widgets.theme import Theme
 from app.window.help import HelpDialog, menu_shortcuts
 from app.window.palette import Palette, palette_commands
 from app.window.report import ReportDialog
-from mlx_engine.documents.citations import CitedPassage
 
 ICON_SIZE = 96
 LICENSE_LINES = 14  # visible without scrolling
@@ -107,12 +106,12 @@ class Dialogs(QObject):
             dialog.models_requested.connect(self.show_models)
 
     @Slot(object)
-    def show_document_page(self, passage: CitedPassage) -> None:
+    def show_document_page(self, page: PageRead) -> None:
         """Show the page of a document that a reply has read."""
-        if (page := self._services.tools.page_of(passage)) is None:
+        if (text := self._services.tools.text_of_page(page.document, page.page)) is None:
             self._notices.post(Notice(tr("This page isn't among the documents any more."), until="chat", topic="page"))
         else:
-            DocumentPageDialog(self._theme, passage, page, self._window).show()
+            DocumentPageDialog(self._theme, page, text, self._window).show()
 
     @Slot()
     def show_compare(self) -> None:

@@ -4,19 +4,24 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from mlx_engine.documents.citations import CitedPassage, without_markers
+from mlx_engine.documents.citations import without_markers
 from mlx_engine.documents.document_search import documents_in, page_text
 from mlx_engine.documents.index_file import open_index
 
 
-def page_of(file: Path, passage: CitedPassage) -> str | None:
-    """Return the text of a passage's page, or None if the index has it no longer."""
+def text_of_page(file: Path, document: str, page: int) -> str | None:
+    """Return the text of a page, or None if the index has it no longer.
+
+    Args:
+        file: the index.
+        document: name of the document, as a model read it.
+    """
     if not file.exists():
         return None
     try:
         with closing(open_index(file, check=False)) as index:
-            names = [found.name for found in documents_in(index) if without_markers(found.name) == passage.document]
-            return page_text(index, names[0], passage.page) if names else None
+            names = [found.name for found in documents_in(index) if without_markers(found.name) == document]
+            return page_text(index, names[0], page) if names else None
     except sqlite3.Error:
         return None
 

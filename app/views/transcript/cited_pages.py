@@ -11,9 +11,8 @@ from app.storage.attachments import Attachment, shortened
 from app.storage.chat_tree import Turn
 from app.views.pictures.picture_row import picture_of_page
 from app.views.pictures.viewer import open_viewer
-from app.views.transcript.read_pages import passages_read
+from app.views.transcript.read_pages import PageRead, pages_read
 from app.widgets.theme import Theme
-from mlx_engine.documents.citations import CitedPassage
 
 
 def pdfs_for(turn: Turn) -> list[Attachment]:
@@ -27,10 +26,10 @@ def pdfs_for(turn: Turn) -> list[Attachment]:
 def citable_pages(turn: Turn) -> CitablePages:
     """Return the pages that a reply can cite."""
     last = max((len(one.page_list) for one in pdfs_for(turn)), default=0)
-    return CitablePages(last, tuple((passage.document, passage.page) for passage in passages_read(turn)))
+    return CitablePages(last, tuple((one.document, one.page) for one in pages_read(turn)))
 
 
-def open_page(theme: Theme, turn: Turn, address: str, show: Callable[[CitedPassage], object], parent: QWidget) -> None:
+def open_page(theme: Theme, turn: Turn, address: str, show: Callable[[PageRead], object], parent: QWidget) -> None:
     """Show a page that a reply cites.
 
     If several files have the page, and the reply doesn't say which one is meant, ask.
@@ -40,10 +39,10 @@ def open_page(theme: Theme, turn: Turn, address: str, show: Callable[[CitedPassa
         show: shows the page of a document.
     """
     page, document = page_in(address), document_in(address)
-    passages = [passage for passage in passages_read(turn) if passage.page == page and document in ("", passage.document)]
+    read = [one for one in pages_read(turn) if one.page == page and document in ("", one.document)]
     pdfs = [pdf for pdf in pdfs_for(turn) if page <= len(pdf.page_list)] if not document else []
     choices: list[tuple[str, Callable[[], object]]] = [(pdf.name, partial(show_page, theme, pdf, page, parent)) for pdf in pdfs]
-    choices += [(passage.document, partial(show, passage)) for passage in passages]
+    choices += [(one.document, partial(show, one)) for one in read]
     if len(choices) == 1:
         choices[0][1]()
     elif choices:

@@ -18,7 +18,7 @@ class MessageActions(QObject):
     call_canceled = Signal(object, str)  # Turn, and ID of one of its calls
     summary_edited = Signal(object, str)  # Node, and its new summary
     compact_undone = Signal()
-    page_requested = Signal(object)  # CitedPassage of a document
+    page_requested = Signal(object)  # PageRead
     can_resume_changed = Signal()
     can_change_summary_changed = Signal()
 

@@ -24,7 +24,7 @@ from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
 from app.views.transcript.cited_pages import citable_pages
 from app.views.transcript.message_actions import MessageActions
-from app.views.transcript.read_pages import ReadPages, passages_read
+from app.views.transcript.read_pages import ReadPages, pages_read
 from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
 from app.views.transcript.stats_line import StatsLine
 from app.views.transcript.unreadable_call import UnreadableCall
@@ -319,8 +319,8 @@ class ReplyView(MessageView):
             self.read_pages.hide()
             self.read_pages.deleteLater()
             self.read_pages = None
-        if passages := passages_read(self.turn):
-            self.read_pages = ReadPages(self._theme, passages, self._actions.page_requested.emit)
+        if pages := pages_read(self.turn):
+            self.read_pages = ReadPages(self._theme, pages, self._actions.page_requested.emit)
             self._layout.insertWidget(self._layout.indexOf(self.stats), self.read_pages)
             self.read_pages.show()
 

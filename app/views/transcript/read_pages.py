@@ -1,6 +1,8 @@
 """The pages of documents that a reply has read, and the dialog that shows one."""
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Qt
@@ -16,70 +18,87 @@ from app.views.transcript.call_card import shown
 from app.widgets.controls import as_tooltip, button, small_label
 from app.widgets.layout import column, flow
 from app.widgets.theme import Theme
-from mlx_engine.documents.citations import CitedPassage, passages_in
+from mlx_engine.documents.citations import passages_in
 from mlx_engine.documents.cited_page import place_in
 
 _MOST_PAGES = 12
 _LONGEST_NAME = 200
-_TOOLS = ("search_documents", "open_page")  # of the built-in Documents
+_SERVER = re.compile(r"Documents( \d+)?")  # the built-in one, which has a number if another server has its name
+_TOOLS = ("search_documents", "open_page")
 
 
-def passages_read(turn: Turn) -> list[CitedPassage]:
-    """Return the passages that a reply has read, the first of each page."""
-    done = (call for call in turn.reply.calls if call.tool in _TOOLS and call.state == "done")
-    found: dict[tuple[str, int], CitedPassage] = {}
-    for passage in (passage for call in done for passage in passages_in(call.result)):
-        found.setdefault((passage.document, passage.page), passage)
-    return list(found.values())
+@dataclass(frozen=True)
+class PageRead:
+    """A page of a document that a reply has read.
+
+    Attributes:
+        document: name of the document, as the model read it.
+        passages: what a search found in the page; empty if the page was only opened.
+    """
+
+    document: str
+    page: int
+    passages: tuple[str, ...] = ()
 
 
-def page_title(passage: CitedPassage) -> str:
-    name = shortened(one_line(passage.document.rpartition("/")[2], len(passage.document)))
-    return tr("{name}, page {number}", name=name, number=number(passage.page))
+def pages_read(turn: Turn) -> list[PageRead]:
+    """Return the pages of documents that a reply has read."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for call in turn.reply.calls:
+        if call.state == "done" and call.tool in _TOOLS and _SERVER.fullmatch(call.server):
+            for passage in passages_in(call.result):
+                passages = found.setdefault((passage.document, passage.page), {})
+                if call.tool == _TOOLS[0]:
+                    passages[passage.text] = None
+    return [PageRead(*place, tuple(passages)) for place, passages in found.items()]
+
+
+def page_title(page: PageRead) -> str:
+    name = shortened(one_line(page.document.rpartition("/")[2], len(page.document)))
+    return tr("{name}, page {number}", name=name, number=number(page.page))
 
 
 class ReadPages(QWidget):
     """A row of buttons that open the pages that a reply has read."""
 
-    def __init__(self, theme: Theme, passages: Sequence[CitedPassage], show: Callable[[CitedPassage], object]) -> None:
+    def __init__(self, theme: Theme, pages: Sequence[PageRead], show: Callable[[PageRead], object]) -> None:
         super().__init__()
         self.buttons = []
-        for passage in passages[:_MOST_PAGES]:
-            title = page_title(passage)
-            made = button(title.replace("&", "&&"), tr("Show {page}", page=title), "quiet", partial(show, passage))
-            made.setToolTip(as_tooltip(one_line(passage.document, _LONGEST_NAME)))
+        for page in pages[:_MOST_PAGES]:
+            title = page_title(page)
+            made = button(title.replace("&", "&&"), tr("Show {page}", page=title), "quiet", partial(show, page))
+            made.setToolTip(as_tooltip(one_line(page.document, _LONGEST_NAME)))
             self.buttons.append(made)
         label = small_label(theme, tr("Read:"), "secondary")
-        rest = len(passages) - _MOST_PAGES
+        rest = len(pages) - _MOST_PAGES
         more = [small_label(theme, tr("{count} more", count=number(rest)), "secondary")] if rest > 0 else []
         self.setLayout(flow(label, *self.buttons, *more, gap=4))
 
 
 class DocumentPageDialog(QDialog):
-    """A dialog with the text of a page, in which the passage is marked."""
+    """A dialog with the text of a page, in which the passages are marked."""
 
-    def __init__(self, theme: Theme, passage: CitedPassage, page: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, page: PageRead, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(page_title(passage))
+        self.setWindowTitle(page_title(page))
         self.resize(640, 520)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
-        self.text.setAccessibleName(tr("Text of {name}", name=page_title(passage)))
+        self.text.setAccessibleName(tr("Text of {name}", name=page_title(page)))
         self.text.setFont(theme.code_font)
-        self.text.setPlainText(shown(page))
+        self.text.setPlainText(shown(text))
         done = button(tr("Done"), tr("Close"), "bordered", self.accept)
         done.setDefault(True)
-        name = small_label(theme, one_line(passage.document, _LONGEST_NAME), "secondary", elided=True)
+        name = small_label(theme, one_line(page.document, _LONGEST_NAME), "secondary", elided=True)
         right = Qt.AlignmentFlag.AlignRight
         column(name, (self.text, 1), (done, 0, right), spacing=10, margins=(20, 16, 20, 14), parent=self)
-        self._mark(theme, *place_in(page, passage.text), page)
+        places = sorted(place_in(text, passage) for passage in page.passages)
+        self._mark(theme, [(qt_length(shown(text[:start])), qt_length(shown(text[:end]))) for start, end in places if start < end])
 
-    def _mark(self, theme: Theme, start: int, end: int, page: str) -> None:
-        """Mark a passage, and scroll to it."""
-        if start == end:
-            return
-        first, last = qt_length(shown(page[:start])), qt_length(shown(page[:end]))
-        marks = TextMarks(hits=((first, last),))
-        self.text.setExtraSelections(extra_selections(self.text.document(), marks, theme))
-        self.text.setTextCursor(cursor_at(self.text.document(), first))
+    def _mark(self, theme: Theme, places: Sequence[tuple[int, int]]) -> None:
+        """Mark passages, and scroll to the first one."""
+        if places:
+            marks = TextMarks(hits=tuple(places))
+            self.text.setExtraSelections(extra_selections(self.text.document(), marks, theme))
+            self.text.setTextCursor(cursor_at(self.text.document(), places[0][0]))

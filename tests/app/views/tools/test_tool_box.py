@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from app.session.tool_box import ToolBox
 from app.storage.settings import ChatSettings
 from mlx_engine.contract.secrets import is_reference
-from mlx_engine.documents.citations import CitedPassage
 from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.server_status import ServerStatus
@@ -233,9 +232,9 @@ def test_the_index_of_removed_folders_is_deleted(servers: type[FakeServers], tmp
     [config] = [config for config in servers.made[0].configs.values() if config.builtin == "documents"]
     index = Path(config.index)
     assert index.parent == tmp_path / "documents" and not box.builtin("documents").index
-    assert box.page_of(CitedPassage("Papers/bees.md", 1, "")) is None
+    assert box.text_of_page("Papers/bees.md", 1) is None
     DocumentIndex(index, config.folders).update()
-    assert box.page_of(CitedPassage("Papers/bees.md", 1, "")) == "Bees make honey."
+    assert box.text_of_page("Papers/bees.md", 1) == "Bees make honey."
     old = index.parent / "old.sqlite-wal"
     old.write_bytes(b"words")
     box.set_enabled("Documents", False)

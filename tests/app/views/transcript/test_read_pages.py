@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from app.rendering.blocks import TextBlock
 from app.rendering.page_links import page_in
-from app.views.transcript.read_pages import DocumentPageDialog, passages_read
+from app.views.transcript.read_pages import DocumentPageDialog, pages_read
 from mlx_engine.contract.requests import ToolCall
-from mlx_engine.documents.citations import CitedPassage, passages_in, quoted_page, quoted_passages
-from mlx_engine.documents.cited_page import page_of, place_in
+from mlx_engine.documents.citations import passages_in, quoted_page, quoted_passages
+from mlx_engine.documents.cited_page import place_in, text_of_page
 from mlx_engine.documents.document_index import DocumentIndex
-from mlx_engine.documents.document_search import FoundPassage, find_passages
+from mlx_engine.documents.document_search import FoundPassage, find_passages, page_text
 from mlx_engine.documents.index_file import index_in
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running, Start
@@ -45,13 +45,17 @@ def result_of(index: DocumentIndex) -> str:
     return quoted_passages(index.read(lambda found: find_passages(found, "honey", 5)))
 
 
-def app_with(start: Start, result: str, text: str) -> Running:
+def app_with(start: Start, result: str, text: str, server: str = "Documents", call: ToolCall = SEARCH) -> Running:
     """Return the app with a reply that has read documents."""
-    app, tools = with_tools(start, [calling(SEARCH), answer(text)], search_documents=result)
-    tools.offered = {"search_documents": Tool("Documents", "search_documents")}
+    app, tools = with_tools(start, [calling(call), answer(text)], **{call.name: result})
+    tools.offered = {call.name: Tool(server, call.name)}
     choose(app, ask_for_card(app), 0)
     app.until(lambda: not app.activity.busy)
     return app
+
+
+def use_index(app: Running, file: Path) -> None:
+    app.tools.text_of_page = lambda document, page: text_of_page(file, document, page)  # type: ignore[method-assign]
 
 
 def dialog_of(app: Running) -> DocumentPageDialog:
@@ -63,7 +67,7 @@ def test_a_reply_shows_what_it_has_read_and_opens_the_page_at_the_passage(start:
     place = tmp_path / "indexes"
     index = indexed(folder, index_in(place, [str(folder)]))
     app = app_with(start, result_of(index), "Bees make honey [Notes/bees & co.md, page 2]. Wasps don't [wasps.md, page 1].")
-    app.tools.page_of = lambda passage: page_of(index_in(place, [str(folder)]), passage)  # type: ignore[method-assign]
+    use_index(app, index_in(place, [str(folder)]))
     row = app.reply.read_pages
     assert row is not None
     assert sorted(one.text() for one in row.buttons) == ["ants.md, page 1", "bees && co.md, page 2", "wasps.md, page 1"]
@@ -95,6 +99,37 @@ def test_a_page_that_is_gone_is_reported(start: Start, folder: Path, tmp_path: P
     assert not app.window.findChildren(DocumentPageDialog)
 
 
+def test_all_passages_of_a_page_are_marked(start: Start, folder: Path, tmp_path: Path) -> None:
+    (folder / "flies.md").write_text(f"# One\n\nOne honey.\n{'They fly. ' * 60}\n\n# Two\n\nTwo honey.\n{'They fly. ' * 60}\n")
+    index = indexed(folder, tmp_path / "a.sqlite")
+    app = app_with(start, result_of(index), "Flies.")
+    use_index(app, tmp_path / "a.sqlite")
+    assert app.reply.read_pages is not None
+    [flies] = [one for one in app.reply.read_pages.buttons if "flies" in one.text()]
+    flies.click()
+    marked = [mark.cursor.selectedText() for mark in dialog_of(app).text.extraSelections()]
+    assert ["One honey" in text for text in marked] == [True, False] == ["Two honey" not in text for text in marked]
+
+
+def test_a_page_that_was_only_opened_has_no_mark(start: Start, folder: Path, tmp_path: Path) -> None:
+    index = indexed(folder, tmp_path / "a.sqlite")
+    name, page = "Notes/bees & co.md", index.read(lambda found: page_text(found, "Notes/bees & co.md", 2))
+    assert page is not None
+    call = ToolCall("call_1", "open_page", '{"document": "bees & co.md", "page": 2}')
+    app = app_with(start, quoted_page(name, 2, page), "Bees.", call=call)
+    use_index(app, tmp_path / "a.sqlite")
+    assert app.reply.read_pages is not None
+    [bees] = app.reply.read_pages.buttons
+    bees.click()
+    assert "Bees make" in dialog_of(app).text.toPlainText() and not dialog_of(app).text.extraSelections()
+
+
+@pytest.mark.parametrize(("server", "is_shown"), [("Documents 2", True), ("web", False)])
+def test_another_server_cannot_claim_that_documents_were_read(start: Start, server: str, is_shown: bool) -> None:
+    app = app_with(start, quoted_page("a.md", 1, "text"), "Bees.", server)
+    assert (app.reply.read_pages is not None) == is_shown
+
+
 def test_names_of_documents_are_shown_as_plain_text(start: Start) -> None:
     app = app_with(start, quoted_page("Notes/<b>x.md", 1, "<b>bold</b>"), "Bees.")
     assert app.reply.read_pages is not None
@@ -111,7 +146,7 @@ def test_pages_without_a_button_are_counted(start: Start) -> None:
 
 def test_without_documents_nothing_is_shown(start: Start) -> None:
     app = app_with(start, "[Nothing found. Search for other words.]", "I don't know. See page 2.")
-    assert app.reply.read_pages is None and passages_read(app.session.chat.turns[-1]) == []
+    assert app.reply.read_pages is None and pages_read(app.session.chat.turns[-1]) == []
 
 
 # Where a passage is in its page
@@ -142,7 +177,6 @@ def test_a_passage_that_has_changed_is_not_marked() -> None:
 
 def test_a_page_of_a_missing_or_damaged_index_is_none(tmp_path: Path) -> None:
     file = tmp_path / "a.sqlite"
-    passage = CitedPassage("a.md", 1, "text")
-    assert page_of(file, passage) is None and not file.exists()
+    assert text_of_page(file, "a.md", 1) is None and not file.exists()
     file.write_bytes(b"no database" * 1000)
-    assert page_of(file, passage) is None
+    assert text_of_page(file, "a.md", 1) is None
