@@ -97,7 +97,7 @@ def test_approvals_of_earlier_versions_hold_only_for_built_in_servers(file: Path
     approvals = Approvals(file)
     for server in (GITHUB, REMOTE, plain, replace(plain, env=(("A", "1"),)), *BUILTINS):
         assert approvals.allows(Tool(server.name, "search", origin=server.origin), "") == bool(server.builtin)
-    assert len(approvals.always()) == 5, "each can be revoked"
+    assert len(approvals.always()) == 6, "each can be revoked"
 
 
 def test_importing_leaves_out_servers_that_differ_only_in_variables() -> None:
@@ -127,7 +127,7 @@ def test_an_entry_as_other_apps_have_it(file: Path) -> None:
 def test_written_servers_are_read_again(file: Path) -> None:
     file.write_text('{"theme": {"dark": true}, "mcpServers": {}}')
     files = replace(BUILTINS[1], enabled=True, folders=("/Documents",))
-    configs = (replace(GITHUB, other='{"note": [1, null]}'), replace(REMOTE, enabled=False), BUILTINS[0], files)
+    configs = (replace(GITHUB, other='{"note": [1, null]}'), replace(REMOTE, enabled=False), BUILTINS[0], files, BUILTINS[2])
     assert write_config(file, configs) is None
     assert tuple(map(resolved, read_config(file))) == configs
     assert json.loads(file.read_text())["theme"] == {"dark": True}
@@ -340,7 +340,11 @@ CONFIGS = st.lists(
     st.builds(ServerConfig, NAMES, command=TEXTS.filter(bool), args=st.lists(TEXTS, max_size=3).map(tuple), **COMMON)
     | st.builds(ServerConfig, NAMES, url=st.sampled_from(["http://localhost:8000/mcp", "https://a.b/ü?x=1"]), **COMMON)
     | st.builds(
-        ServerConfig, NAMES, builtin=st.sampled_from(["calculator", "files"]), folders=st.lists(TEXTS).map(tuple), **COMMON
+        ServerConfig,
+        NAMES,
+        builtin=st.sampled_from([one.builtin for one in BUILTINS]),
+        folders=st.lists(TEXTS).map(tuple),
+        **COMMON,
     ),
     max_size=3,
     unique_by=lambda config: config.name,

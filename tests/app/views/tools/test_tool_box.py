@@ -113,7 +113,7 @@ def test_a_damaged_list_of_servers_is_reported_and_kept(servers: type[FakeServer
     file = tmp_path / "mcp.json"
     file.write_text("{ not JSON")
     box = ToolBox(tmp_path)
-    assert "valid JSON" in box.problem and [config.builtin for config in box.configs] == ["calculator", "files"]
+    assert "valid JSON" in box.problem and [config.builtin for config in box.configs] == ["calculator", "files", "documents"]
     box.problem = ""
     box.put(GITHUB)
     qtbot.waitUntil(lambda: bool(box.problem), timeout=PATIENCE_MS)
@@ -251,4 +251,4 @@ def test_a_change_that_is_being_saved_is_not_undone(servers: type[FakeServers], 
         box.reload()
     stored(qtbot, box)
     box.reload()
-    assert [config.name for config in box.configs[2:]] == [f"notes {number}" for number in range(5)] and not box.problem
+    assert [config.name for config in box.configs[3:]] == [f"notes {number}" for number in range(5)] and not box.problem

@@ -282,7 +282,7 @@ def test_servers_are_pasted_from_a_page(app: Session, monkeypatch: pytest.Monkey
             dialog = pane.findChildren(ImportDialog)[-1]
             assert [config.name for config in dialog.chosen] == names
             dialog.accept()
-    assert [config.name for config in app.tools.configs[2:]] == ["notes", "search"]
+    assert [config.name for config in app.tools.configs[3:]] == ["notes", "search"]
 
 
 def test_a_verdict_disappears_when_its_form_changes(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
