@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from app.rendering.blocks import qt_length
@@ -97,8 +98,12 @@ class DocumentPageDialog(QDialog):
         self._mark(theme, [(qt_length(shown(text[:start])), qt_length(shown(text[:end]))) for start, end in places if start < end])
 
     def _mark(self, theme: Theme, places: Sequence[tuple[int, int]]) -> None:
-        """Mark passages, and scroll to the first one."""
+        """Mark passages, and put the cursor at the first one."""
         if places:
             marks = TextMarks(hits=tuple(places))
             self.text.setExtraSelections(extra_selections(self.text.document(), marks, theme))
             self.text.setTextCursor(cursor_at(self.text.document(), places[0][0]))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.text.centerCursor()  # before, the size of the text isn't known

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import QTextCursor
 
 from app.rendering.blocks import TextBlock
 from app.rendering.page_links import page_in
@@ -78,6 +79,9 @@ def test_a_reply_shows_what_it_has_read_and_opens_the_page_at_the_passage(start:
     [mark] = dialog.text.extraSelections()
     marked = mark.cursor.selectedText()
     assert "Bees make <think> honey." in marked and len(marked) < len(PAGE)
+    first = QTextCursor(mark.cursor)
+    first.setPosition(mark.cursor.selectionStart())
+    assert dialog.text.viewport().rect().contains(dialog.text.cursorRect(first)), "the passage is in view"
     app.until(lambda: dialog.text.verticalScrollBar().value() > 0)
     dialog.close()
 
