@@ -63,6 +63,30 @@ def test_the_field_shows_all_lines_of_a_text_that_breaks_into_more_of_them(start
     assert field.height() >= lines * field.fontMetrics().lineSpacing()
 
 
+def test_a_text_of_several_lines_is_above_the_buttons(start: Start) -> None:
+    """It had a wide empty margin next to it."""
+    app = start()
+    app.window.resize(700, 500)
+    field, button = app.window.composer.field, app.window.composer.attach_button
+    text = "A message that is written letter by letter, and then removed again."
+    lengths = [*range(len(text)), *range(len(text), 0, -1)]
+    field.setFocus()
+    above: dict[int, set[bool]] = {}
+    for length in lengths:
+        app.type(text[:length])
+        app.until(lambda: (field.geometry().bottom() < button.y()) == app.window.composer.is_stacked)
+        above.setdefault(length, set()).add(app.window.composer.is_stacked)
+        assert app.window.composer.is_stacked or field.document().size().height() == 1
+        assert field.hasFocus()
+    assert all(len(found) == 1 for found in above.values()), "it depends on the text alone"
+    assert above[1] == {False} and above[len(text)] == {True}
+    app.type("A\nB")
+    app.until(lambda: field.geometry().bottom() < button.y())
+    app.window.resize(1300, 500)
+    app.type(text)
+    app.until(lambda: field.y() <= button.y() and not app.window.composer.is_stacked)
+
+
 def test_the_edge_is_soft_only_while_there_is_more_below(start: Start) -> None:
     app = start(ScriptedEngine([answer("word\n\n" * 100)]))
     app.window.show()

@@ -22,8 +22,10 @@ from app.widgets.layout import column, row
 from app.widgets.theme import Theme, set_look
 
 MAX_LINES = 8  # shown before the field scrolls
+LONGEST_LINE = 400  # characters that can fit next to the controls
 FILES_HEIGHT = 172  # pixels before the files scroll, at the default text size
 LINE_GAP = 4  # between lines of chips
+PAD = 8  # around everything
 SIDE = 34  # of the button at the default text size
 
 
@@ -71,11 +73,12 @@ class Composer(QFrame):
         row((note, 1), self.cancel_button, margins=(2, 0, 0, 0), parent=self.banner)
         self.banner.hide()
         bottom = Qt.AlignmentFlag.AlignBottom
-        left = [(control, 0, bottom) for control in (self.attach_button, *controls)]
-        line = row(*left, (self.field, 1), (self.button, 0, bottom))
+        self._controls = (self.attach_button, *controls)
+        self._line = row(*((control, 0, bottom) for control in self._controls), (self.field, 1), (self.button, 0, bottom))
         self.file_area = _FileArea(theme, self.files)
         chips = (tool_chips,) if tool_chips is not None else ()
-        column(self.banner, self.file_area, *chips, line, spacing=2, margins=(8, 8, 8, 8), parent=self)
+        self._column = column(self.banner, self.file_area, *chips, self._line, spacing=2, margins=(PAD,) * 4, parent=self)
+        self.is_stacked = False  # whether the field is above the controls
         self._show_text()
         self.field.textChanged.connect(self._write)
         message.replaced.connect(self._show_text)
@@ -94,6 +97,35 @@ class Composer(QFrame):
         elif found.link:
             reader.refused.emit(tr("This image is on a web page. Save it first, then attach the file."))
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._arrange()
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    @Slot()
+    def _arrange(self) -> None:
+        """Put the field above the controls if its text needs more than the line between them."""
+        text = self.text
+        taken = sum(one.sizeHint().width() + self._line.spacing() for one in (*self._controls, self.button) if not one.isHidden())
+        room = self.contentsRect().width() - 2 * PAD - taken - 2 * round(self.field.document().documentMargin()) - 1
+        is_long = "\n" in text or len(text) > LONGEST_LINE or self.field.fontMetrics().horizontalAdvance(text) > room
+        if is_long == self.is_stacked:
+            return
+        self.is_stacked = is_long
+        place = self._line.indexOf(self.button)
+        if is_long:
+            self._line.removeWidget(self.field)
+            self._line.insertStretch(place - 1, 1)
+            self._column.insertWidget(self._column.indexOf(self._line), self.field)
+        else:
+            self._column.removeWidget(self.field)
+            self._line.takeAt(place - 1)
+            self._line.insertWidget(place - 1, self.field, 1)
+
     def set_busy(self, busy: bool) -> None:
         self._busy = busy
         self._show_button()
@@ -101,6 +133,7 @@ class Composer(QFrame):
     @Slot()
     def _write(self) -> None:
         self._message.write(self.field.toPlainText())
+        self._arrange()
         self._show_button()
 
     @Slot()
