@@ -74,15 +74,15 @@ class Dialogs(QObject):
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
             dialog.card.tune.clicked.connect(self.show_tuning)
-            dialog.card.turn_off.clicked.connect(self._turn_off_offline)
+            dialog.card.turn_off.clicked.connect(lambda: self._turn_off_offline(self._picker.try_again))
+            dialog.turn_off.clicked.connect(lambda: self._turn_off_offline(self._picker.hub_search.again))
 
-    @Slot()
-    def _turn_off_offline(self) -> None:
-        """Turn off Offline, and do what it refused for the selected pair."""
+    def _turn_off_offline(self, again: Callable[[], None]) -> None:
+        """Turn off Offline, and do what it refused."""
         preferences = self._services.preferences
         preferences.offline = False
         if not preferences.offline:
-            self._picker.try_again()
+            again()
 
     @Slot()
     def show_tuning(self) -> None:

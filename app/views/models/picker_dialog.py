@@ -23,6 +23,7 @@ from app.views.models.pair_list import PairList
 from app.widgets.controls import SearchField, button, entry, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
+from mlx_engine.network.offline import is_offline
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 LIST_WIDTH = 324  # at the default text size
@@ -70,6 +71,7 @@ class PickerDialog(QDialog):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         self.ask_hub = button(tr("Search the Hub"), look="bordered", clicked=self._search_hub)
+        self.turn_off = button(tr("Turn Off"), tr("Turn off Offline"), "bordered")
         self.again = button(tr("Try Again"), tr("Search the hub again"), "bordered", picker.hub_search.again)
         self.hub_problem = small_label(theme, look="secondary", wrap=True)
         self.hub_problem.setAccessibleName(tr("Message"))
@@ -106,7 +108,7 @@ class PickerDialog(QDialog):
             self.hub_problem, flow(self.again), self.deleted, self.space, flow(self.add, self.settings), margins=(16, 0, 16, 0)
         )
         self._nothing = QWidget()  # in place of an empty list
-        column(self.empty, row(None, self.ask_hub, None), None, spacing=16, parent=self._nothing)
+        column(self.empty, row(None, self.turn_off, self.ask_hub, None), None, spacing=16, parent=self._nothing)
         column(top, (self.list, 1), (self._nothing, 1), foot, margins=(0, 16, 0, 16), parent=self._side)
         card = column((self.card, 1), (self.endpoint, 1), self.message, spacing=0)
         row((self._side, 9), line("upright"), (card, 11), spacing=0, parent=self)
@@ -190,6 +192,7 @@ class PickerDialog(QDialog):
         self.ask_hub.setText(tr("Try Again") if on else tr("Search the Hub"))
         self.ask_hub.setAccessibleName(tr("Search the hub again") if on else self.ask_hub.text())
         self.ask_hub.setVisible(bool(hub.problem) if on else bool(search) and not self._picker.loading)
+        self.turn_off.setVisible(on and bool(hub.problem) and is_offline())
         problem = hub.problem if on and self._picker.rows.found else ""  # without rows, it is in place of the list
         self.hub_problem.setText(problem)
         for widget in (self.hub_problem, self.again):

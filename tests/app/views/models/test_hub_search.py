@@ -13,8 +13,10 @@ from app.session import model_storage
 from app.session.hub_search import MOST, search_words
 from app.session.model_list import Candidate, Variant
 from app.views.models.picker_dialog import PickerDialog
+from mlx_engine.models.downloads.hub import FoundRepo, Hub
 from mlx_engine.models.library.catalog import CatalogEntry, custom_catalog_file
 from mlx_engine.models.library.pair import Pair, custom_pairs
+from mlx_engine.network import offline
 from tests.app.conftest import Running, Start
 from tests.app.views.models.picker_page import PAIR, card, opened, state
 from tests.hub.local_hub import LocalHub, answer
@@ -133,6 +135,26 @@ def test_a_failed_search_says_why_and_can_be_repeated(
     picker.ask_hub.click()
     assert words not in picker.empty.text()
     checked(app, 1)
+
+
+def test_turning_off_offline_repeats_the_search(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.repo("maker/zoo", target_files(100_000))
+    search = Hub.search
+
+    def checked_search(self: Hub, words: str, most: int) -> list[FoundRepo]:  # Offline has no effect on this computer's hub
+        if offline.is_offline():
+            raise offline.refusal("hub.example")
+        return search(self, words, most)
+
+    monkeypatch.setattr(Hub, "search", checked_search)
+    offline.set_offline(True)
+    app = begin()
+    picker = searching(app, "zoo")
+    app.until(picker.turn_off.isVisible)
+    assert "Offline is on" in picker.empty.text()
+    picker.turn_off.click()
+    checked(app, 1)
+    assert not offline.is_offline() and not picker.turn_off.isVisible()
 
 
 def test_a_hub_that_fails_during_checks_is_not_asked_for_every_row(begin: Start, hub: LocalHub) -> None:
