@@ -70,6 +70,7 @@ def test_the_shipped_pair_has_learned_and_continues(
     assert not list(tmp_path.rglob("*state*"))
 
 
+@pytest.mark.long
 def test_training_from_scratch_learns_and_makes_a_pair(
     tiny: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

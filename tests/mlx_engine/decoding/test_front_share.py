@@ -71,7 +71,7 @@ def machine(tiny, monkeypatch) -> Callable[[float, float], Machine]:
 KINDS = st.sampled_from([[PLAIN_STEP], [PassKind("drafter", 4)], [PassKind("drafter", 8), PLAIN_STEP]])
 
 
-@sampled(12)
+@sampled(6)
 @given(
     kinds=KINDS,
     others=st.lists(KINDS, max_size=6),

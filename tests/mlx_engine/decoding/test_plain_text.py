@@ -78,7 +78,12 @@ OTHERS = (
 
 
 BRIEF = {row for row in ROWS if row[0] in REFERENCES or (row[0] in QUICK and "dflash" in row) or row[0] == "qwen3_5"}
-COPIES = [pytest.param(row, marks=[] if row in BRIEF else pytest.mark.long, id=" ".join(row)) for row in ROWS]
+BRIEFER = {("tiny2", "tiny2"), *((name, "dflash") for name in QUICK)}
+
+
+def cases(brief: set[Row]) -> list[Any]:
+    """Return all rows, of which `make test` tries only `brief`."""
+    return [pytest.param(row, marks=[] if row in brief else pytest.mark.long, id=" ".join(row)) for row in ROWS]
 
 
 def pairs(row: Row, point: Point) -> set[tuple[Any, Any]]:
@@ -224,7 +229,7 @@ def test_a_familys_replies_at_the_same_time_have_their_own_texts(pair, name):
     assert [got.tokens for got in together(engine, requests)] == wanted
 
 
-@pytest.mark.parametrize("row", COPIES)
+@pytest.mark.parametrize("row", cases(BRIEFER))
 def test_copies_wider_than_a_block_give_the_plain_text(pair, row):
     passes = [PassKind("lookup", 32), PassKind("lookup", 24), PLAIN_STEP, PassKind("drafter", 4), PassKind("lookup", 32)]
     prompt = [token % SMALLEST for token in draw(20, 5)]
@@ -232,7 +237,7 @@ def test_copies_wider_than_a_block_give_the_plain_text(pair, row):
         check(pair(*row), prompt, sampling, 3, 70, passes, [31, 5, 0, 17])
 
 
-@pytest.mark.parametrize("row", COPIES)
+@pytest.mark.parametrize("row", cases(BRIEF))
 def test_copies_behind_drafts_give_the_plain_text(pair, row):
     """Blocks and copies have right and wrong tokens."""
     both = [PassKind("drafter", width, copied) for width, copied in ((32, 29), (24, 22), (12, 9))]
