@@ -108,7 +108,7 @@ class Composer(QFrame):
 
     @Slot()
     def _arrange(self) -> None:
-        """Put the field above the controls if its text needs more than the line between them."""
+        """Put the field above the controls if its text doesn't fit next to them."""
         text = self.text
         taken = sum(one.sizeHint().width() + self._line.spacing() for one in (*self._controls, self.button) if not one.isHidden())
         room = self.contentsRect().width() - 2 * PAD - taken - 2 * round(self.field.document().documentMargin()) - 1
