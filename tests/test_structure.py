@@ -26,7 +26,7 @@ LEVELS = {
         "remote api_server",
         "engine",
         "tuning calibration",
-        "prefix loading",
+        "prefix loading prompt_sets",
         "mcp decoding",
         "targets formats",
         "models documents",

@@ -23,6 +23,7 @@ from mlx_engine.drafters.registry import parse
 from mlx_engine.mcp.tool_turn import MOST_STEPS
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.network import offline
+from mlx_engine.prompt_sets.published_sets import PROMPT_LIMIT, PUBLISHED_SETS, TOKEN_LIMIT
 
 _PROMPT_FILE = "file with one prompt per line; .jsonl for strings, messages, or objects with prompt or messages"
 
@@ -180,15 +181,29 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=values.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
-    parser.add_argument("--limit", type=values.whole(1), metavar="N", help="use only the first N prompts")
+    parser.add_argument(
+        "--limit",
+        type=values.whole(1),
+        metavar="N",
+        help=f"use only the first N prompts (default: {PROMPT_LIMIT} of a published set, otherwise all)",
+    )
     parser.add_argument(
         "--set",
         type=values.prompt_set,
         metavar="SET",
-        help="prompts: mixed (default for the demo pair), long (mixed, in long chats), general (default for other pairs), or a "
-        + _PROMPT_FILE,
+        help="prompts: mixed (default for the demo pair), long (mixed, in long chats), general (default for other pairs), "
+        f"{', '.join(PUBLISHED_SETS)} (published, downloaded from the hub), or a {_PROMPT_FILE}",
     )
-    parser.add_argument("--max-tokens", type=values.whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
+    parser.add_argument(
+        "--max-tokens",
+        type=values.whole(2),
+        metavar="N",
+        help=f"token limit per reply (default 256, or {TOKEN_LIMIT} with a published set)",
+    )
+    parser.add_argument(
+        "--temperature", type=values.TEMPERATURE, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)"
+    )
+    parser.add_argument("--thinking", action="store_true", help="let the model think before it answers, if it can")
     parser.add_argument(
         "--widths",
         type=values.widths,
@@ -212,6 +227,13 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--roofline", action="store_true", help="measure this machine's limits, and how close the pair comes to them"
     )
+    instead.add_argument("--remove-set", choices=tuple(PUBLISHED_SETS), metavar="SET", help="delete a downloaded set")
+
+
+def check_bench(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Exit with a usage error if options are in conflict."""
+    if args.streams and (args.temperature or args.thinking):
+        parser.error("--streams can't be used with --temperature and --thinking.")
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:

@@ -16,20 +16,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.cli import bench_ratio, bench_results, bench_streams, generate, session
-from mlx_engine.cli.bench_prompts import SETS, BenchPrompt, from_file
+from mlx_engine.cli import bench_ratio, bench_results, bench_sets, bench_streams, generate, session
+from mlx_engine.cli.bench_prompts import BenchPrompt
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.files import write_json
 from mlx_engine.contract.machine_events import Roofline
-from mlx_engine.contract.requests import GenerationRequest, MeasureMachine
+from mlx_engine.contract.requests import GenerationRequest, MeasureMachine, Sampling
 from mlx_engine.hardware import blas, machine
 from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.prompt_sets.published_sets import PROMPT_LIMIT, PUBLISHED_SETS, TOKEN_LIMIT
 
 _ALTERNATING: tuple[bench_results.BenchMode, ...] = (bench_results.PLAIN, bench_results.DFLASH)
 _DEFAULT_WIDTHS = (4, 8, 16)
+_TOKENS = 256  # limit per reply, except in published sets
 _GROUP = 4  # prompts between measurements of fixed widths
 _COUNTERS = Path("/sys/class/powercap")
 
@@ -80,6 +82,8 @@ class BenchPlan:
     widths: tuple[int, ...] = ()
     cool_down_s: float = 0.0  # pause between runs
     rest: Callable[[float], None] = time.sleep
+    temperature: float = 0.0
+    thinking: bool = False
 
 
 def run(args: argparse.Namespace, client: EngineClient) -> int:
@@ -88,13 +92,14 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         return bench_ratio.run(args.compare[0], args.compare[1], args.json)
     if args.roofline:
         return _run_roofline(args, client)
-    given = from_file(args.set) if isinstance(args.set, Path) else None
+    if args.remove_set:
+        return bench_sets.remove(args.remove_set, args.json)
+    name = args.set or ("mixed" if folders(args) == demo_pair() else "general")
+    if name in PUBLISHED_SETS:
+        args.limit, args.max_tokens = args.limit or PROMPT_LIMIT, args.max_tokens or TOKEN_LIMIT
+    args.max_tokens = args.max_tokens or _TOKENS
+    prompts = bench_sets.load(name, args)  # before the pair, which takes longer
     info = open_pair(client, args, calibrated=True)
-    if given is not None:
-        name, prompts = args.set.name, given
-    else:
-        name = args.set or ("mixed" if folders(args) == demo_pair() else "general")
-        prompts = SETS[name]
     before, meter = _load(), EnergyMeter()
     if args.streams:
         together = bench_streams.measure(client, bench_streams.plan_of(args, prompts))
@@ -106,6 +111,8 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         max_tokens=args.max_tokens,
         widths=_widths(args, info.block_size),
         cool_down_s=args.cool_down,
+        temperature=args.temperature,
+        thinking=args.thinking,
     )
     measured = measure(client, plan, meter)
     if measured is not None and info.remote:  # this computer's energy says nothing about the server
@@ -119,7 +126,7 @@ def _report(
     args: argparse.Namespace,
     info: PairInfo,
     before: list[float],
-    name: str,
+    name: str | Path,
     found: dict[str, Any] | None,
     table: Callable[[dict[str, Any]], str],
 ) -> int:
@@ -129,7 +136,7 @@ def _report(
         args: of the command.
         info: the pair.
         before: the machine's load before.
-        name: of the set of prompts.
+        name: of the set of prompts, or a file.
         found: the results, or None if they were stopped.
         table: returns the report as text.
     """
@@ -147,8 +154,11 @@ def _report(
         },
         "machine": _machine(before, _load()),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "set": name,
+        "set": name.name if isinstance(name, Path) else name,
+        "source": asdict(PUBLISHED_SETS[name]) if name in PUBLISHED_SETS else None,
         "max_tokens": args.max_tokens,
+        "temperature": args.temperature,
+        "thinking": args.thinking,
         "cool_down_s": args.cool_down,
         **found,
     }
@@ -176,7 +186,14 @@ def measure(client: EngineClient, plan: BenchPlan, meter: EnergyMeter) -> list[b
                 step = f"Run {number + 1} of {plan.runs}, prompt {index + 1} of {len(prompts)}"
                 progress(step if number >= 0 else "Warming up")
                 request = GenerationRequest(
-                    prompt.messages, mode=mode.mode, width=mode.width, max_tokens=plan.max_tokens, reuse=False
+                    prompt.messages,
+                    mode=mode.mode,
+                    width=mode.width,
+                    sampling=Sampling(temperature=plan.temperature),
+                    seed=max(number, 0),
+                    max_tokens=plan.max_tokens,
+                    thinking=plan.thinking,
+                    reuse=False,
                 )
                 meter.joules()
                 reply = generate.show(cancellable(client, request), printing=False)

@@ -188,9 +188,20 @@ def table(report: dict[str, Any]) -> str:
 def heading(report: dict[str, Any]) -> list[str]:
     """Return the lines that say what was measured, and where."""
     machine, name = report["machine"], report["pair"]["name"]
+    settings = f"up to {report['max_tokens']} tokens per reply"
+    if report.get("temperature"):
+        settings += f", temperature {report['temperature']:g}"
+    if report.get("thinking"):
+        settings += ", thinking"
+    origin = []
+    if source := report.get("source"):  # of a published set
+        origin = [
+            f"Prompts: {report['set']} from {source['repo']}, revision {source['revision'][:7]}, license: {source['license']}"
+        ]
     local = f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
     return [
-        f"{name}: {report['prompts']} prompts, {report['runs']} runs, up to {report['max_tokens']} tokens per reply",
+        f"{name}: {report['prompts']} prompts, {report['runs']} runs, {settings}",
+        *origin,
         f"Server: {remote}" if (remote := report["pair"].get("remote")) else f"{local} before and {machine['load_after']} after",
         "",
     ]

@@ -142,6 +142,8 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
         arguments.check_tune(args.parser, args)
     if args.command == "serve":
         arguments.check_server(args.parser, args)
+    if args.command == "bench":
+        arguments.check_bench(args.parser, args)
     if args.command in ("generate", "compare"):
         arguments.check_prompt(args.parser, args)
     if args.command in ("generate", "chat", "compare"):

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from mlx_engine.prompt_sets.published_sets import PUBLISHED_SETS
+
 KEY_VARIABLE = "SLIPSTREAM_KEY"  # unlike --key, not in the list of processes
 PROMPT_SETS = ("mixed", "long", "general")
 _Number = TypeVar("_Number", int, float)
@@ -55,10 +57,11 @@ def file(text: str) -> Path:
 
 
 def prompt_set(text: str) -> str | Path:
-    if text in PROMPT_SETS:
+    names = (*PROMPT_SETS, *PUBLISHED_SETS)
+    if text in names:
         return text
     if not Path(text).is_file():
-        raise argparse.ArgumentTypeError(f"“{text}” is neither one of {', '.join(PROMPT_SETS)}, nor a file")
+        raise argparse.ArgumentTypeError(f"“{text}” is neither one of {', '.join(names)}, nor a file")
     return Path(text)
 
 

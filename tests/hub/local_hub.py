@@ -145,9 +145,10 @@ class LocalHub:
             account = self.accounts.get(bearer)
             found = httpx2.Response(200, json={"name": account, "type": "user"})
             return found if account else answer(401, b'{"error":"Invalid token"}')
-        listing = parts[:2] == ["api", "models"]
-        place = parts[2:] if listing else parts
-        name, rest = "/".join(place[:2]), place[2:]
+        listing = parts[0] == "api" and parts[1:2] in (["models"], ["datasets"])
+        place = parts[1 if parts[1] == "datasets" else 2 :] if listing else parts
+        length = 3 if place[:1] == ["datasets"] else 2  # `repos` has a dataset as datasets/OWNER/NAME
+        name, rest = "/".join(place[:length]), place[length:]
         if name in self.renamed:
             return answer(307, Location=target.replace(name, self.renamed[name], 1))
         repo = self.repos.get(name)
@@ -266,6 +267,7 @@ def _listing(name: str, repo: Repo, rest: list[str]) -> httpx2.Response:
         return httpx2.Response(200, json=[{"type": "file", **entry(("path", "oid", "oid"), *file)} for file in files])
     siblings = [entry(("rfilename", "blobId", "sha256"), *file) for file in files]
     gated = "manual" if repo.gated else False
+    name = name.removeprefix("datasets/")
     info = {"id": name, "modelId": name, "sha": commit, "gated": gated, "tags": list(repo.tags), "siblings": siblings}
     return httpx2.Response(200, json=info)
 

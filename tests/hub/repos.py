@@ -26,7 +26,7 @@ class StoredFile:
 
 
 def stored(path: str, data: bytes) -> StoredFile:
-    lfs = path.endswith(".safetensors") or len(data) > SMALL
+    lfs = path.endswith((".safetensors", ".parquet")) or len(data) > SMALL
     pointer = b"version https://git-lfs.github.com/spec/v1\n"
     named = pointer if lfs else data
     return StoredFile(

@@ -28,6 +28,7 @@ from mlx_engine.contract.files import data_folder, read_json, write_json
 from mlx_engine.models.files.checkpoint import LARGEST_CONFIG
 from mlx_engine.models.files.repo import (
     RemoteFile,
+    RepoKind,
     RepoListing,
     check_count,
     check_distinct,
@@ -200,20 +201,27 @@ class Hub:
         endpoint: the hub's address; by default HF_ENDPOINT, the user's mirror, or huggingface.co.
         token: by default HF_TOKEN or the hub's own login; the keychain's token is used once a repo requires one.
         read_timeout: seconds of silence after which a connection counts as lost.
+        kind: what the repos are.
     """
 
-    def __init__(self, endpoint: str | None = None, token: str | None = None, read_timeout: float = 20.0) -> None:
+    def __init__(
+        self, endpoint: str | None = None, token: str | None = None, read_timeout: float = 20.0, kind: RepoKind = "models"
+    ) -> None:
+        self._kind = kind
         self.endpoint = (endpoint or ("" if os.environ.get("HF_ENDPOINT") else mirror()) or constants.ENDPOINT).rstrip("/")
         self.timeout = httpx2.Timeout(read_timeout, connect=min(10.0, read_timeout))
         self.token = token or get_token()
         self._try_keychain, self._lock = self.token is None, threading.Lock()
 
     def listing(self, repo: str, revision: str = "main") -> RepoListing:
-        """Return the downloadable files of a repo at the current commit of `revision`."""
+        """Return the downloadable files of a repo at the current commit of `revision`.
+
+        Those of datasets are all files.
+        """
         check_repo(repo)
         check_revision(revision)
-        address = f"{self.endpoint}/api/models/{whole_model(repo)}/revision/{quote(revision, safe='')}?blobs=true"
-        return self._ask(repo, lambda: _listing(repo, self._get_json(address)))
+        address = f"{self.endpoint}/api/{self._kind}/{whole_model(repo)}/revision/{quote(revision, safe='')}?blobs=true"
+        return self._ask(repo, lambda: _listing(repo, self._get_json(address), is_wanted if self._kind == "models" else bool))
 
     def read_json(self, listing: RepoListing, path: str, most: int = LARGEST_CONFIG) -> dict:
         """Return the content of a JSON file of at most `most` bytes in a listing."""
@@ -264,7 +272,8 @@ class Hub:
             RevisionGone: the commit or the file has changed since the listing.
         """
         file = file.source
-        url = hf_hub_url(whole_model(listing.repo), file.path, revision=listing.commit, endpoint=self.endpoint)
+        name, kind = whole_model(listing.repo), self._kind.removesuffix("s")
+        url = hf_hub_url(name, file.path, repo_type=kind, revision=listing.commit, endpoint=self.endpoint)
         found = self._ask(listing.repo, lambda: get_hf_file_metadata(url, token=self.token or False, timeout=self.timeout.read))
         if (found.commit_hash or listing.commit) != listing.commit or (found.size is not None and found.size != file.size):
             template = "{repo} was revised during the download. Start the download again."
@@ -356,12 +365,12 @@ def _mirror_file() -> Path:
     return data_folder() / "hub.json"
 
 
-def _listing(repo: str, info: dict[str, Any]) -> RepoListing:
+def _listing(repo: str, info: dict[str, Any], is_needed: Callable[[str], bool]) -> RepoListing:
     """Return the validated listing of a repo."""
     if not is_commit(info.get("sha")):
         raise UserError("no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo)
     entries = [(entry["rfilename"], entry) for entry in info.get("siblings") or ()]
-    wanted = [(name, entry) for name, entry in entries if not isinstance(name, str) or is_wanted(name) or climbs_out(name)]
+    wanted = [(name, entry) for name, entry in entries if not isinstance(name, str) or is_needed(name) or climbs_out(name)]
     check_count(repo, len(wanted))
     files, sizes = [], dict[str, int]()
     for name, entry in wanted:

@@ -6,6 +6,7 @@ models--OWNER--NAME/blobs/DIGEST                  file content, named by SHA-256
 models--OWNER--NAME/snapshots/COMMIT/PATH         relative link to a blob
 models--OWNER--NAME/refs/main                     commit of main at the time of the download
 models--OWNER--NAME#mtp/                          the same for a model's MTP head; each blob is a part of a file
+datasets--OWNER--NAME/                            the same for a set of prompts, in its own folder (see prompt_sets)
 .locks/models--OWNER--NAME/DIGEST.lock            held while the blob is downloaded
 .locks/models--OWNER--NAME/ID.fetching.lock       held while the repo is downloaded (see locks.py)
 .locks/.slipstream.models--OWNER--NAME.lock       held while a download starts or the repo is removed
@@ -25,7 +26,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_delete, cannot_write, data_folder, home_path, read_bounded, read_json, write_json
 from mlx_engine.models.files import locks
 from mlx_engine.models.files.partial import SUFFIX, received_so_far
-from mlx_engine.models.files.repo import RemoteFile, RepoListing, check_repo, is_commit
+from mlx_engine.models.files.repo import RemoteFile, RepoKind, RepoListing, check_repo, is_commit
 
 _SPARE = 200_000_000  # bytes that downloads and moves leave free on the disk
 _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
@@ -88,15 +89,19 @@ def _saved(name: str) -> Path | None:
 
 
 class HubCache:
-    """A folder of downloaded models; by default the current model folder."""
+    """A folder of downloaded models; by default the current model folder.
 
-    def __init__(self, root: Path | None = None) -> None:
+    Args:
+        kind: what the repos are, which their folders' names start with.
+    """
+
+    def __init__(self, root: Path | None = None, kind: RepoKind = "models") -> None:
         current = model_folder()  # read once, since a move may end at any time
-        self.root = home_path(root or current)
+        self.root, self._kind = home_path(root or current), kind
         self._was_current = self.root == current
 
     def folder(self, repo: str) -> Path:
-        return self.root / f"models--{check_repo(repo).replace('/', '--')}"
+        return self.root / f"{self._kind}--{check_repo(repo).replace('/', '--')}"
 
     def blob(self, listing: RepoListing, file: RemoteFile) -> Path:
         return self.folder(listing.repo) / "blobs" / file.digest
@@ -238,9 +243,10 @@ class HubCache:
             blob, pointer = self.blob(listing, file), snapshot / file.path
             if not blob.exists():
                 continue  # on a disk without links, the snapshot already contains the file
-            temporary = snapshot / f".{uuid.uuid4().hex}"
+            pointer.parent.mkdir(parents=True, exist_ok=True)
+            temporary = pointer.parent / f".{uuid.uuid4().hex}"
             try:
-                os.symlink(os.path.relpath(blob, snapshot), temporary)
+                os.symlink(os.path.relpath(blob, pointer.parent), temporary)
                 os.replace(temporary, pointer)
             except OSError:
                 with suppress(OSError):

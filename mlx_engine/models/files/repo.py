@@ -4,9 +4,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from mlx_engine.contract.errors import UserError
 
+RepoKind = Literal["models", "datasets"]
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*"
 _REPO = re.compile(rf"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*")

@@ -167,7 +167,8 @@ def test_a_set_that_has_no_prompts_or_does_not_exist_is_an_error(tmp_path: Path,
     assert "has no prompts" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["bench", "--set", "hard"], ScriptedEngine)
-    assert "“hard” is neither one of mixed, long, general, nor a file" in capsys.readouterr().err
+    names = "mixed, long, general, gsm8k, math500, humaneval, mbpp, mt-bench, alpaca"
+    assert f"“hard” is neither one of {names}, nor a file" in capsys.readouterr().err
 
 
 def test_the_prompt_sets_are_mixed_and_their_roles_alternate() -> None:

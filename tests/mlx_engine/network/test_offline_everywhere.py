@@ -71,6 +71,14 @@ def test_searches_are_refused(hub: ServedHub) -> None:
     assert record.feature == "search" and record.outcome in ("cut", "refused")  # the first connection is used again, or a new one
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_published_sets_are_refused(hub: ServedHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    offline.set_offline(True)
+    assert main(["bench", "--set", "gsm8k"], ScriptedEngine) == 1
+    assert "Offline is on" in capsys.readouterr().err and hub.asked == []
+
+
 @pytest.mark.parametrize("url", [HOST, "https://models.example", "http://192.168.1.20:8000"])
 def test_endpoints_are_refused_but_can_be_saved(url: str) -> None:
     offline.set_offline(True)

@@ -1,0 +1,1 @@
+"""Published sets of prompts: their list, their download, and their formats."""
