@@ -214,9 +214,14 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
         "--cool-down", type=values.SECONDS, default=1.0, metavar="S", help="seconds to pause between runs (default 1)"
     )
     parser.add_argument("--out", type=values.path, metavar="FILE", help="also write the report to FILE as JSON")
+    parser.add_argument("--picture", type=values.path, metavar="FILE", help="also draw the report as an SVG picture in FILE")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--compare", type=values.path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
+        "--compare",
+        type=values.path,
+        nargs="+",
+        metavar="FILE",
+        help="show reports from --out next to each other instead of measuring; --out merges them into one file",
     )
     instead.add_argument(
         "--streams",
@@ -234,6 +239,9 @@ def check_bench(parser: argparse.ArgumentParser, args: argparse.Namespace) -> No
     """Exit with a usage error if options are in conflict."""
     if args.streams and (args.temperature or args.thinking):
         parser.error("--streams can't be used with --temperature and --thinking.")
+    for option in ("streams", "roofline", "remove_set"):
+        if args.picture and getattr(args, option):
+            parser.error(f"--picture can't be used with --{option.replace('_', '-')}.")
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:

@@ -16,13 +16,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.cli import bench_ratio, bench_results, bench_sets, bench_streams, generate, session
+from mlx_engine.cli import bench_merge, bench_picture, bench_ratio, bench_results, bench_sets, bench_streams, generate, session
+from mlx_engine.cli.bench_merge import ReportLine
 from mlx_engine.cli.bench_prompts import BenchPrompt
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import PairInfo
-from mlx_engine.contract.files import write_json
+from mlx_engine.contract.files import cannot_write, replace_file, write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import GenerationRequest, MeasureMachine, Sampling
 from mlx_engine.hardware import blas, machine
@@ -89,7 +90,7 @@ class BenchPlan:
 def run(args: argparse.Namespace, client: EngineClient) -> int:
     """Measure, print the report, and return the exit code."""
     if args.compare:
-        return bench_ratio.run(args.compare[0], args.compare[1], args.json)
+        return _compare(args)
     if args.roofline:
         return _run_roofline(args, client)
     if args.remove_set:
@@ -146,6 +147,9 @@ def _report(
     report = {
         "pair": {
             "name": info.name,
+            "target": info.target,
+            "drafter": info.drafter,
+            "drafter_kind": info.drafter_kind,
             "family": info.family,
             "block_size": info.block_size,
             "drafter_weights": info.drafter_weights,
@@ -164,8 +168,34 @@ def _report(
     }
     if args.out is not None:
         write_json(args.out, report)
+    if args.picture is not None:
+        _save_picture(args.picture, [ReportLine.of(report)])
     print_json(report) if args.json else say(*table(report).split("\n"))
     return 0
+
+
+def _compare(args: argparse.Namespace) -> int:
+    """Merge reports, print them next to each other, and return the exit code."""
+    reports = bench_merge.read_reports(args.compare)
+    lines = [ReportLine.of(report) for report in reports]
+    if args.out is not None:
+        write_json(args.out, {"reports": reports})
+    if args.picture is not None:
+        _save_picture(args.picture, lines)
+    ratio = bench_ratio.compare(*reports) if len(reports) == 2 else None
+    if args.json:
+        print_json({"lines": [asdict(line) for line in lines], **(ratio or {})})
+    else:
+        text = "\n\n".join([bench_merge.table(lines), *([bench_ratio.table(ratio)] if ratio else [])])
+        say(*text.split("\n"))
+    return 0
+
+
+def _save_picture(path: Path, lines: Sequence[ReportLine]) -> None:
+    try:
+        replace_file(path, bench_picture.draw(lines))
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
 
 def measure(client: EngineClient, plan: BenchPlan, meter: EnergyMeter) -> list[bench_results.MeasuredReply] | None:

@@ -1,17 +1,11 @@
-"""`slipstream bench --compare`: compare two reports, prompt by prompt."""
+"""The comparison of two benchmark reports, prompt by prompt."""
 
-import json
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import mean, median
 from typing import Any
-
-from mlx_engine.cli.console import print_json, say
-from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import cannot_read
 
 _CONDITIONS = {
     "pair": ("name", "family", "block_size", "drafter_weights", "tuned", "remote"),
@@ -41,30 +35,6 @@ def paired_ratio(ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[floa
     means = sorted(mean(draw.choices(logs, k=len(logs))) for _ in range(_RESAMPLES))
     low, high = means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES)]
     return PairedRatio(math.exp(mean(logs)), math.exp(low), math.exp(high), len(logs))
-
-
-def run(a: Path, b: Path, as_json: bool) -> int:
-    """Print the comparison, and return the exit code."""
-    found = compare(read(a), read(b))
-    print_json(found) if as_json else say(*table(found).split("\n"))
-    return 0
-
-
-def read(path: Path) -> dict[str, Any]:
-    """Read a report of `slipstream bench --out FILE`.
-
-    Raises:
-        UserError: the file isn't such a report.
-    """
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        rates(report)
-        return report
-    except OSError as error:
-        raise cannot_read(path, error) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        template = "“{file}” isn't a benchmark report. Create one with “slipstream bench --out FILE”."
-        raise UserError("report_invalid", template, file=str(path)) from None
 
 
 def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
