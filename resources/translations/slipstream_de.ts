@@ -9680,6 +9680,18 @@
             <translation>Slipstream wurde mit {variable} gestartet, daher ist „{host}“ nicht erreichbar. Beenden Sie Slipstream, und öffnen Sie es normal.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/prompt_sets/set_download.py" />
+            <source>set_gone</source>
+            <extracomment>{repo} no longer has the revision that Slipstream uses ({revision}). Use another set, or a file of your own.</extracomment>
+            <translation>{repo} enthält die Revision, die Slipstream verwendet ({revision}), nicht mehr. Verwenden Sie andere Prompts oder eine eigene Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/prompt_sets/set_download.py" />
+            <source>set_unreadable</source>
+            <extracomment>Can't read “{file}” from {repo}: {reason}. Remove the set, then download it again.</extracomment>
+            <translation>„{file}“ aus {repo} kann nicht gelesen werden: {reason}. Entfernen Sie die Prompts, und laden Sie sie erneut.</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>

@@ -9680,6 +9680,18 @@
             <translation>Slipstream 以 {variable} 启动，因此无法连接“{host}”。请退出 Slipstream，然后正常打开。</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/prompt_sets/set_download.py" />
+            <source>set_gone</source>
+            <extracomment>{repo} no longer has the revision that Slipstream uses ({revision}). Use another set, or a file of your own.</extracomment>
+            <translation>{repo} 已没有 Slipstream 使用的修订版本（{revision}）。请使用其他提示词集，或您自己的文件。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/prompt_sets/set_download.py" />
+            <source>set_unreadable</source>
+            <extracomment>Can't read “{file}” from {repo}: {reason}. Remove the set, then download it again.</extracomment>
+            <translation>无法读取 {repo} 中的“{file}”：{reason}。请移除该提示词集，然后重新下载。</translation>
+        </message>
+        <message>
             <location filename="../../mlx_engine/remote/endpoint.py" />
             <source>remote_bad_address</source>
             <extracomment>“{url}” isn't a valid address. Enter one such as http://192.168.1.20:8000.</extracomment>
