@@ -5,13 +5,23 @@ from math import ceil
 from typing import get_args
 
 from PySide6.QtCore import QPoint, QRect, Signal, Slot
-from PySide6.QtGui import QColor, QContextMenuEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextOption, QWheelEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QCursor,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QToolTip, QWidget
 
 from app.rendering.blocks import CodeBlock
 from app.rendering.highlighting import Highlighter, SyntaxColor
 from app.rendering.text_marks import TextMarks, cursor_at, extra_selections
 from app.rendering.text_view import make_selectable, prepare_document
+from app.system.browser_page import SUFFIXES, open_page
 from app.text.language import tr
 from app.widgets.controls import button, copy_button, small_label
 from app.widgets.layout import column, row
@@ -41,10 +51,12 @@ class CodeView(QFrame):
         self.wrap.setChecked(wrapped)
         self.wrap.toggled.connect(self._set_wrapped)
         self.copy = copy_button(tr("Copy code"), lambda: self.text)
+        self.open = button(tr("Open"), tr("Open in the browser, which runs its scripts"), clicked=self._open)
+        self.open.setVisible(block.language.lower() in SUFFIXES)
         self._lines = _CodeLines(theme, block.language)
         self._lines.set_wrapped(wrapped)
         self._bar = QWidget()
-        row(self._title, None, self.wrap, self.copy, spacing=2, margins=(MARGIN, 4, 6, 0), parent=self._bar)
+        row(self._title, None, self.open, self.wrap, self.copy, spacing=2, margins=(MARGIN, 4, 6, 0), parent=self._bar)
         column(self._bar, self._lines, spacing=0, parent=self)
         self.show_block(block)
 
@@ -89,6 +101,11 @@ class CodeView(QFrame):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._lines.wheelEvent(event)
+
+    @Slot()
+    def _open(self) -> None:
+        if not open_page(self.text, self.language.lower()):
+            QToolTip.showText(QCursor.pos(), tr("There is no browser that can open this."), self.open)
 
     @Slot(bool)
     def _set_wrapped(self, wrapped: bool) -> None:

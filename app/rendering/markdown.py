@@ -199,6 +199,11 @@ def parse_blocks(source: str) -> tuple[Block, ...]:
     return tuple(block for section in parse_sections(source) for block in section.blocks)
 
 
+def parse_tokens(source: str) -> list[Token]:
+    """Return the parser's tokens, among them `math_inline` and `math_block`."""
+    return _parser.parse(clean_text(source))
+
+
 def clean_text(text: str) -> str:
     """Remove carriage returns, and replace NUL and lone surrogates."""
     if "\r" in text or "\0" in text:
@@ -213,7 +218,7 @@ def clean_text(text: str) -> str:
 def parse_sections(source: str, number: int | None = None) -> list[Section]:
     """Return the top-level elements. A list at the start begins at `number`, if given."""
     source = clean_text(source)
-    tokens = _parser.parse(source)
+    tokens = parse_tokens(source)
     sections: list[Section] = []
     start = 0
     for index, token in enumerate(tokens):

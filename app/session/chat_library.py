@@ -337,6 +337,16 @@ class ChatLibrary(QObject):
 
         self._store.read_long(export, self.notified.emit)
 
+    def read_markdown(self, chat_id: str, then: Callable[[str], None]) -> None:
+        """Call `then` with a chat's shown branch, without thoughts. It has no images or PDFs."""
+        unsaved = self._unsaved_copy(chat_id)
+
+        def read(store: Store) -> str:
+            chat = unsaved or store.load(chat_id, False)
+            return chat_export.to_markdown(chat, False) if chat is not None else ""
+
+        self._store.read(read, then)
+
     @property
     def importing(self) -> RunningImport | None:
         """The import that is running, or None."""

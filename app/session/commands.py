@@ -124,6 +124,7 @@ class Commands(QObject):
         # Kind ("chat" or "folder") and ID of the current row, and the selected chats, while the list has the focus
         self.selection: Callable[[], tuple[str, str, list[str]]] = lambda: ("", "", [])
         self.listed: Callable[[], list[str]] = lambda: list(self._library.entries)  # all chats in the order of the list
+        self.copy_text: Callable[[str], object] = QGuiApplication.clipboard().setText
         self.menus: tuple[Menu, ...] = ()  # of the menu bar
         self._commands: dict[str, Command] = {}
         self.add(*self._chats(), *self._replies())
@@ -288,7 +289,7 @@ class Commands(QObject):
             return at.chat.settings.rolling
 
         edit, regenerate, resume = with_last(at.edit), with_last(at.regenerate), with_last(at.resume)
-        copy = with_last(lambda turn: QGuiApplication.clipboard().setText(turn.reply.text))
+        copy = with_last(lambda turn: self.copy_text(turn.reply.text))
         asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and loader.can_continue)
         return (
             Command("stop", tr("&Stop"), activity.stop, ("Esc", "Ctrl+."), lambda: activity.replying_here or activity.comparing),

@@ -98,7 +98,7 @@ def to_json(
     }
 
 
-def to_markdown(chat: Chat) -> str:
+def to_markdown(chat: Chat, with_thoughts: bool = True) -> str:
     """Return the shown branch: title, date, system prompt, and messages by speaker."""
     day = time.strftime("%Y-%m-%d %H:%M", time.localtime(chat.created))
     parts = [f"# {chat.title}", f"*{day}*"]
@@ -109,7 +109,7 @@ def to_markdown(chat: Chat) -> str:
         if turn.asked is not None:
             parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
         for number, step in enumerate(turn.reply.shown_steps):
-            if step.thinking.strip():
+            if with_thoughts and step.thinking.strip():
                 parts += ["<details><summary>Thoughts</summary>", step.thinking.strip(), "</details>"]
             if turn.answered is not None and number == 0:
                 parts.append(f"## {turn.reply.origin or 'Slipstream'}")

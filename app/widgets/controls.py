@@ -299,16 +299,15 @@ class IconButton(QAbstractButton):
 
 
 class CopyButton(IconButton):
-    """An icon that copies `text()` and briefly shows a check mark."""
+    """An icon that copies something and briefly shows a check mark."""
 
-    def __init__(self, theme: Theme, name: str, text: Callable[[], str]) -> None:
+    def __init__(self, theme: Theme, name: str, copy: Callable[[], None]) -> None:
         super().__init__(theme, "copy", name)
-        self._text = text
-        self.clicked.connect(self._copy)
+        self.clicked.connect(copy)
+        self.clicked.connect(self._confirm)
 
     @Slot()
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._text())
+    def _confirm(self) -> None:
         self._show_icon("check")
         announce(self, tr("Copied"))
         QTimer.singleShot(COPIED_MS, self, lambda: self._show_icon("copy"))

@@ -52,9 +52,17 @@ class Formula:
     descent: float
 
 
-@lru_cache(maxsize=512)
+_typesetting = threading.Lock()
+
+
 def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
-    """Typeset a formula, or return None if it can't be parsed."""
+    """Typeset a formula, or return None if it can't be parsed. Threads take turns."""
+    with _typesetting:
+        return _typeset(latex, display, pixels)
+
+
+@lru_cache(maxsize=512)
+def _typeset(latex: str, display: bool, pixels: float) -> Formula | None:
     if len(latex) > MAX_FORMULA or not _balanced(latex):
         return None
     latex = _script_after_environment.sub(r"{\1}", _chemistry.sub(_chemical_formula, latex))

@@ -1,12 +1,20 @@
-"""The commands that ask for files, or before they delete all chats."""
+"""The commands that ask for files or a printer, or before they delete all chats."""
 
+from functools import partial
 from pathlib import Path
 
+from PySide6.QtGui import QKeySequence
+from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.rendering import paper
 from app.session.attachment_reader import AttachmentReader
+from app.session.background_work import Background
 from app.session.chat_library import ChatLibrary
 from app.session.commands import Command, Commands
+from app.session.notice import Notice
+from app.storage.chat_export import write_file
+from app.storage.wording import chats
 from app.text.language import number, tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
 from mlx_engine.contract.attached_images import SUFFIXES
@@ -17,6 +25,7 @@ class ChatFiles:
 
     def __init__(self, window: QWidget, library: ChatLibrary, attachments: AttachmentReader, commands: Commands) -> None:
         self._window, self._library, self._attachments, self._commands = window, library, attachments, commands
+        self.background = Background(window)
 
     def commands(self) -> tuple[Command, ...]:
         def export_title() -> str:
@@ -33,6 +42,7 @@ class ChatFiles:
             Command("attach", tr("&Attach Files…"), self.attach, ("Ctrl+Shift+A",)),
             Command("import_chats", tr("&Import Chats…"), self.import_chats),
             Command("export", export_title, self.export, ("Ctrl+Shift+S",), targets),
+            Command("print", tr("&Print…"), self.print_chat, QKeySequence.StandardKey.Print, lambda: len(targets()) == 1),
             Command("export_all", tr("Export A&ll Chats…"), self.export_all, needs=any_chat),
             Command("delete_all", tr("Delete A&ll Chats…"), self.delete_all, needs=any_chat),
         )
@@ -44,14 +54,36 @@ class ChatFiles:
         self._attachments.attach([Path(file) for file in files])
 
     def export(self) -> None:
-        chats = self._commands.target_chats
-        if len(chats) > 1:
-            self._export_several(chats, tr("Export Chats"))
-        elif chats:
-            title = file_name(self._library.entries[chats[0]].title, tr("Chat"))
-            formats = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all versions (*.json)")}
-            if file := ask_save_path(self._window, tr("Export Chat"), title, formats):
-                self._library.export_chats(chats, file)
+        chosen = self._commands.target_chats
+        if len(chosen) > 1:
+            self._export_several(chosen, tr("Export Chats"))
+        elif chosen:
+            title = file_name(self._library.entries[chosen[0]].title, tr("Chat"))
+            markdown, json, pdf = tr("Markdown (*.md)"), tr("JSON, with all versions (*.json)"), tr("PDF (*.pdf)")
+            file = ask_save_path(self._window, tr("Export Chat"), title, {".md": markdown, ".json": json, ".pdf": pdf})
+            if file and file.suffix.lower() == ".pdf":
+                self._library.read_markdown(chosen[0], partial(self._write_pdf, file, title, paper.code_font()))
+            elif file:
+                self._library.export_chats(chosen, file)
+
+    def _write_pdf(self, file: Path, title: str, code_font: str, text: str) -> None:
+        def work() -> Notice:
+            write_file(file, paper.to_pdf(text, title, code_font))
+            return Notice(tr("Exported {chats} to {to}.", chats=chats(1), to=file), topic="export")
+
+        tell = self._library.notified.emit
+        self.background.run(work, tell, lambda problem: tell(Notice(problem, "error", topic="export")), saves=True)
+
+    def print_chat(self) -> None:
+        (chat,) = self._commands.target_chats
+        self._library.read_markdown(chat, self._print)
+
+    def _print(self, text: str) -> None:
+        printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+        dialog = QPrintDialog(printer, self._window)
+        dialog.setWindowTitle(tr("Print"))
+        if dialog.exec():
+            paper.document(text, paper.code_font()).print_(printer)
 
     def export_all(self) -> None:
         self._export_several(self._commands.listed(), tr("Export All Chats"))

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.rendering.clipboard import copy_markdown
 from app.session.commands import Menu
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend
@@ -187,6 +188,7 @@ class MainWindow(QMainWindow):
         self.theme.changed.connect(self._draw_overflow)
         self._draw_overflow()
         commands.selection = self._selection
+        commands.copy_text = copy_markdown
         commands.listed = listed.chat_ids
         commands.rename_requested.connect(self._rename)
         commands.ran.connect(lambda id: self.composer.focus() if id == "new_chat" else None)

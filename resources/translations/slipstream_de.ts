@@ -45,6 +45,21 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
+            <source>Open</source>
+            <translation>Öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Open in the browser, which runs its scripts</source>
+            <translation>Im Browser öffnen, der die Skripte ausführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>There is no browser that can open this.</source>
+            <translation>Kein Browser kann das öffnen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap</source>
             <translation>Umbruch</translation>
         </message>
@@ -4734,11 +4749,6 @@
             <translation>Bild</translation>
         </message>
         <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>Open</source>
-            <translation>Öffnen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>Originalgröße</translation>
@@ -6545,6 +6555,11 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>&amp;Print…</source>
+            <translation>&amp;Drucken …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>Alle {count} Chats werden gelöscht. Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
         </message>
@@ -6627,6 +6642,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>PDF (*.pdf)</source>
             <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Print</source>
+            <translation>Drucken</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />

@@ -45,6 +45,21 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
+            <source>Open</source>
+            <translation>打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Open in the browser, which runs its scripts</source>
+            <translation>在浏览器中打开，浏览器会运行其中的脚本</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>There is no browser that can open this.</source>
+            <translation>没有可以打开它的浏览器。</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap</source>
             <translation>换行</translation>
         </message>
@@ -4734,11 +4749,6 @@
             <translation>图像</translation>
         </message>
         <message>
-            <location filename="../../app/views/pictures/picture_actions.py" />
-            <source>Open</source>
-            <translation>打开</translation>
-        </message>
-        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>实际大小</translation>
@@ -6545,6 +6555,11 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>&amp;Print…</source>
+            <translation>打印(&amp;P)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
             <translation>将删除全部 {count} 个对话。退出 Slipstream 之前可以撤销。</translation>
         </message>
@@ -6627,6 +6642,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>PDF (*.pdf)</source>
             <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Print</source>
+            <translation>打印</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.storage.chat_tree import Chat
 from app.widgets import save_dialog
+from tests.app.scripted_engine import ScriptedEngine, answer, commit
 from tests.app.test_chats_window import Begin, Start, chat_with, rows
 
 
@@ -39,6 +41,29 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     (tmp_path / "settings.ini").write_text("no chats")
     app.run("import_chats")
     app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
+
+
+def test_a_chat_is_exported_as_pdf_and_printed(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start(ScriptedEngine([[commit("Secret thoughts.", channel="thinking"), *answer("Fine *words*.")]]))
+    chat_with(app, "First question")
+    file = tmp_path / "chat.pdf"
+    monkeypatch.setattr("app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "PDF (*.pdf)"))
+    app.run("export")
+    app.until(lambda: f"Exported 1 chat to {file}." in app.notices)
+    text = pypdfium2.PdfDocument(file)[0].get_textpage().get_text_range()
+    assert "First question" in text and "Fine words." in text and "Secret" not in text
+    file.unlink()
+    file.mkdir()
+    app.run("export")
+    app.until(lambda: any(notice.startswith("Can't write") for notice in app.notices))
+    printed: list[str] = []
+    monkeypatch.setattr("app.window.chat_files.QPrintDialog.exec", lambda dialog: 1)
+    monkeypatch.setattr(
+        "app.rendering.paper.QTextDocument.print_", lambda document, printer: printed.append(document.toPlainText())
+    )
+    app.run("print")
+    app.until(lambda: bool(printed))
+    assert "First question" in printed[0] and "Secret" not in printed[0]
 
 
 @pytest.mark.parametrize(

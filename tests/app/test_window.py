@@ -2,8 +2,10 @@
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt
+import pytest
+from PySide6.QtCore import QEvent, Qt, QUrl
 from PySide6.QtGui import QAction, QFocusEvent, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
@@ -12,6 +14,7 @@ from app.rendering.blocks import plain_text
 from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
 from app.storage import wording
+from app.system import browser_page
 from mlx_engine.contract.errors import EngineText
 from mlx_engine.contract.events import Failed, WorkProgress
 from tests.app.conftest import PATIENCE_MS, Begin, Look, Running, Start, reply_views
@@ -305,6 +308,20 @@ def test_thinking_is_available_only_if_the_model_supports_it(begin: Begin) -> No
 
 
 # Reading
+
+
+def test_a_page_in_a_reply_opens_in_the_browser_from_a_private_file(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<p>Hi</p><script>alert(1)</script>"
+    app = start(ScriptedEngine([answer(f"Here:\n\n```HTML\n{page}\n```\n\n```py\nf()\n```\n")]))
+    app.ask("Page")
+    html, code = app.reply.blocks.findChildren(CodeView)
+    assert not html.open.isHidden() and code.open.isHidden()
+    opened: list[QUrl] = []
+    monkeypatch.setattr(browser_page.QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
+    html.open.click()
+    file = Path(opened[0].toLocalFile())
+    assert file.suffix == ".html" and file.read_text() == page
+    assert file.parent.stat().st_mode & 0o077 == 0
 
 
 def test_a_reply_with_code_is_copied_recolored_and_named_for_screen_readers(start: Start) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from app.rendering.clipboard import copy_markdown
 from app.storage.chat_tree import Node, Turn
 from app.text.language import tr
 from app.views.transcript.message_actions import MessageActions
@@ -64,7 +65,7 @@ class ReplyActions(QWidget):
         self.details = IconButton(theme, "chart", tr("Details: how this reply was decoded"))
         self.details.setCheckable(True)
         self.details.toggled.connect(stats.show_details)
-        self.copy = CopyButton(theme, tr("Copy reply"), lambda: turn.reply.text)
+        self.copy = CopyButton(theme, tr("Copy reply"), lambda: copy_markdown(turn.reply.text))
         self.regenerate = IconButton(theme, "again", tr("Regenerate (keeps this reply)"))
         self.regenerate.clicked.connect(lambda: actions.retry.emit(turn))
         self.compare = IconButton(theme, "columns", tr("Answer this prompt with and without DFlash, side by side"))

@@ -4,6 +4,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, Q
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
+from app.rendering.clipboard import copy_markdown
 from app.rendering.markdown import clean_text, is_safe_link
 from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.page_links import link_tip, page_in
@@ -67,7 +68,7 @@ class TextSelection(QObject):
 
     def copy(self) -> None:
         if text := self.markdown():
-            QGuiApplication.clipboard().setText(text)
+            copy_markdown(text)
 
     def markdown(self) -> str:
         if self.range is None:
