@@ -34,7 +34,7 @@ def to_html(source: str, formula: Callable[[str, bool], str] = formula_source) -
 
 
 class _Renderer(RendererHTML):
-    """A renderer with formulas, and without images, which could be loaded from anywhere."""
+    """A renderer with formulas, and without images, which could load anything."""
 
     def __init__(self, formula: Callable[[str, bool], str]) -> None:
         super().__init__()
