@@ -57,7 +57,7 @@ def document(markdown: str, code_font: str) -> QTextDocument:
 
 
 def to_pdf(markdown: str, title: str, code_font: str) -> bytes:
-    """Return a PDF with numbered pages, on the paper that is common in the user's country."""
+    """Return a PDF with numbered pages, on the usual paper of the user's country."""
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
