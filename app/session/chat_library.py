@@ -338,7 +338,7 @@ class ChatLibrary(QObject):
         self._store.read_long(export, self.notified.emit)
 
     def read_markdown(self, chat_id: str, then: Callable[[str], None]) -> None:
-        """Call `then` with a chat's shown branch, without thoughts. It has no images or PDFs."""
+        """Call `then` with the Markdown of a chat's shown branch, without thoughts."""
         unsaved = self._unsaved_copy(chat_id)
 
         def read(store: Store) -> str:

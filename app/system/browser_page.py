@@ -1,4 +1,4 @@
-"""Pages that replies contain, opened in the browser. The app itself never runs them."""
+"""Pages in replies, opened in the browser. The app itself never runs them."""
 
 import hashlib
 import tempfile
