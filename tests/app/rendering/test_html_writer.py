@@ -1,5 +1,7 @@
 """Markdown as HTML: what other apps paste, and what is printed."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 from hypothesis import given
@@ -67,3 +69,12 @@ def test_a_copy_is_markdown_and_rich_text(qapp: QApplication) -> None:
     copy_markdown("A **word**\n")
     data = QGuiApplication.clipboard().mimeData()
     assert data.text() == "A **word**\n" and "<strong>word</strong>" in data.html()
+
+
+def test_a_process_that_has_copied_ends_without_a_crash() -> None:
+    """The clipboard lives longer than Python."""
+    program = (
+        "from PySide6.QtWidgets import QApplication\nfrom app.rendering.clipboard import copy_markdown\n"
+        "import builtins\nbuiltins.app = QApplication([])\ncopy_markdown('word')"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
