@@ -65,7 +65,7 @@ def _relaxed(part: Any, root: Any) -> Any:
         if name in _MAPS and isinstance(value, dict):
             result[name] = {key: _relaxed(item, root) for key, item in value.items()}
         elif name in _CHOICES:
-            result[name] = value
+            result[name] = _with_usual_zeros(value)
         elif name == "format" and isinstance(value, str) and value not in _FORMATS:
             _ignore(f"the format {value[:60]!a}")
         elif name in ("default", "examples"):
@@ -83,6 +83,15 @@ def _relaxed(part: Any, root: Any) -> Any:
         else:
             result["anyOf"] = [{"const": items} for items in lists] if "anyOf" not in result else result["anyOf"]
     return result
+
+
+def _with_usual_zeros(value: Any) -> Any:
+    """Replace -0.0, as which llguidance would not accept 0."""
+    if isinstance(value, list):
+        return [_with_usual_zeros(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_usual_zeros(item) for key, item in value.items()}
+    return 0 if isinstance(value, float) and value == 0 and not isinstance(value, exact_json.LongFloat) else value
 
 
 def _distinct_lists(schema: dict, root: Any) -> list[list] | None:
@@ -146,6 +155,7 @@ def _repeats(pattern: str) -> int:
             last *= max(*counts, 1)
         elif pattern[at] == "(":
             most.append(1)
+            last = 1
         elif pattern[at] == ")" and len(most) > 1:
             last = most.pop()
         elif pattern[at] not in "?*+":
