@@ -303,7 +303,11 @@ WAYS: dict[str, tuple[Operations, bool]] = {
 }
 # Every family, and every way with the family whose positions have three rows
 SAMPLED_WAYS = [(QWEN, way) for way in WAYS] + list(zip(FAMILIES[1:], ["compiled", "row-exact", "as with kernels"], strict=True))
-POINTS = [pytest.param(*each, marks=[] if each in SAMPLED_WAYS else [pytest.mark.long]) for each in product(FAMILIES, WAYS)]
+POINTS = [
+    pytest.param(*each, marks=[] if each in SAMPLED_WAYS else [pytest.mark.long])
+    for each in product(FAMILIES, WAYS)
+    if each != (QWEN, "row-exact")  # such rows can't be shifted; the engine refuses images in exact mode
+]
 # The kind of a pass, its rows, and how many of them are kept. Queued ones come in pairs.
 PASSES = st.lists(
     st.tuples(st.sampled_from(["step", "block", "queue"]), st.integers(2, 16), st.integers(1, 16)), min_size=1, max_size=6
