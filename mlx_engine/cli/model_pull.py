@@ -17,6 +17,8 @@ from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.downloads.matching import alternatives
 from mlx_engine.models.files.hub_cache import HubCache
 from mlx_engine.models.library.catalog import Catalog
+from mlx_engine.models.library.identity import held_target
+from mlx_engine.models.library.library import local_models
 from mlx_engine.models.library.pair import Pair
 
 _GRACE_S = 5.0  # after Ctrl-C, for pending writes
@@ -27,7 +29,8 @@ def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pa
     queue = QueueFile()
     kept = queue.find(pair)
     throttle = Throttle(1e6 * args.limit if args.limit else download_limit())
-    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, args.connections, throttle)
+    held = _held(cache, known, pair)
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, args.connections, throttle, held=held)
     show = _Display(pair, hub.endpoint, ProgressLine(args.json))
     stop, ended = threading.Event(), threading.Event()
 
@@ -37,7 +40,7 @@ def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pa
         finally:
             ended.set()
 
-    queue.put(pair, state="waiting", reason=None)
+    queue.put(pair, state="waiting", reason=None, held=held)
     try:
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
         result = in_background(work, stop, show.wait)
@@ -73,6 +76,14 @@ def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pa
     for folder in result:
         say(f"  {folder}")
     return 0
+
+
+def _held(cache: HubCache, known: Catalog, pair: Pair) -> Path | None:
+    """Return the folder in which another app holds a pair's target, and say so."""
+    if len(pair.repos) == 1 or (found := held_target(known, local_models(cache), pair.target)) is None:
+        return None
+    note(f"Using {pair.target} in “{found.folder}”. Only the drafter is downloaded.")
+    return found.folder
 
 
 def in_background(work: Callable[[], Any], stop: threading.Event, tick: Callable[[], None] = lambda: None) -> Any:

@@ -29,6 +29,7 @@ from mlx_engine.models.files.hub_cache import HubCache, model_folder, model_fold
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.models.library.identity import difference, held_target
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import Pair
@@ -84,20 +85,22 @@ def _list(args: argparse.Namespace) -> int:
     if args.forget_folder:
         remove_folder(args.forget_folder)
     known, here = load_catalog(), local_models()
+    named = [one for one in here if difference(known, one) is None]
     queued = QueueFile().read()
     if args.json:
         queue = [{**asdict(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
-        pairs, on_disk = [_entry(entry, here) for entry in known.entries], [_disk(one) for one in here]
+        pairs, on_disk = [_entry(entry, named) for entry in known.entries], [_disk(one) for one in here]
         print_json({"pairs": pairs, "on_disk": on_disk, "queue": queue, "complaints": list(map(str, known.problems))})
         return 0
     say("Catalog (✓ on this disk, ? unconfirmed, ✗ can't run)")
     for entry in known.entries:
-        say(_line(entry, here))
+        say(_line(entry, named))
     if here:
         say("", "On this disk")
     for one in here:
         kind = "drafter" if one.is_drafter else "target"
-        say(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.problem}" if one.problem else ""))
+        remark = one.problem or difference(known, one)
+        say(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {remark}" if remark else ""))
     if queued:
         say("", "Downloads")
     for item in queued:
@@ -108,7 +111,8 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    known, here, words = load_catalog(), local_models(), " ".join(args.words)
+    known, words = load_catalog(), " ".join(args.words)
+    here = [one for one in local_models() if difference(known, one) is None]
     entries = known.search(words)
     repos = [found.name for found in Hub().search(words)] if args.hub else []
     if args.json:
@@ -244,7 +248,8 @@ def _rm(args: argparse.Namespace) -> int:
     pair = known.find(args.id).pair(args.bits) if args.id else Pair(args.target, args.drafter)
     if args.plain:
         pair = Pair(pair.target)
-    kept = shared_repos(known, local_models(cache), pair)
+    here = local_models(cache)
+    kept, held = shared_repos(known, here, pair), held_target(known, here, pair.target)
     cache.check_not_downloading(pair.repos)
     freed = {repo: cache.remove(repo) for repo in pair.repos if repo not in kept}
     QueueFile().remove(pair)
@@ -254,7 +259,8 @@ def _rm(args: argparse.Namespace) -> int:
     for repo, other in kept.items():
         say(f"{repo}: kept, because {other} needs it")
     for repo, count in freed.items():
-        say(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} isn't in {cache.root}")
+        absent = f"{repo}: kept in “{held.folder}”" if held and repo == pair.target else f"{repo} isn't in {cache.root}"
+        say(f"{repo}: {count / 1e9:,.2f} GB freed" if count else absent)
     return 0
 
 

@@ -20,10 +20,11 @@ from mlx_engine.models.downloads.bandwidth import Throttle
 from mlx_engine.models.downloads.hub import Hub, RevisionGone, Unreachable
 from mlx_engine.models.downloads.mtp_listing import head_listing
 from mlx_engine.models.downloads.transfer import FileTransfer, RetryPolicy
-from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, template_problem
-from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors
+from mlx_engine.models.files.chat_template import SETTINGS_FILE, TEMPLATE_FILE, folder_template_problem, template_problem
+from mlx_engine.models.files.checkpoint import LARGEST_SETTINGS, check_safetensors, read_config, weight_bytes
 from mlx_engine.models.files.hub_cache import HubCache, space_problem
-from mlx_engine.models.files.loadable import RANK_FILE, TOKENIZER_FILES, is_known_code, tokenizer_class
+from mlx_engine.models.files.loadable import RANK_FILE, TOKENIZER_FILES, check_loadable, is_known_code, tokenizer_class
+from mlx_engine.models.files.mtp_head import head_bytes
 from mlx_engine.models.files.repo import RepoListing, head_of, is_head
 from mlx_engine.models.library.pair import Pair
 from mlx_engine.network import traffic
@@ -37,15 +38,25 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True)
 class Inspection:
-    """Facts about a pair before its download, by target and drafter."""
+    """Facts about a pair before its download, by target and drafter.
+
+    Attributes:
+        listings: the repos to download.
+        problem: why target and drafter don't fit together.
+        chat_problem: why the target can't chat.
+        on_disk: bytes of the listings that aren't to be downloaded.
+        head: bytes of the target's own MTP head if that is the drafter.
+        held: bytes of the target's weights if another app holds it. It isn't among the listings then.
+    """
 
     pair: Pair
     listings: tuple[RepoListing, ...]
     configs: tuple[dict, ...]
-    problem: EngineText | None  # why target and drafter don't fit together
-    chat_problem: EngineText | None  # why the target can't chat
+    problem: EngineText | None
+    chat_problem: EngineText | None
     on_disk: int
-    head: int = 0  # bytes of the target's own MTP head if that is the drafter
+    head: int = 0
+    held: int | None = None
 
     @property
     def size(self) -> int:
@@ -54,7 +65,8 @@ class Inspection:
     @property
     def weight_sizes(self) -> tuple[int, int]:
         """Bytes of the weight files of target and drafter."""
-        target, *drafter = map(_weight_bytes, self.listings)
+        sizes = [_weight_bytes(listing) for listing in self.listings]
+        target, *drafter = sizes if self.held is None else [self.held, *sizes]
         return target - self.head, self.head + sum(drafter)
 
     def space_problem(self, cache: HubCache) -> EngineText | None:
@@ -62,19 +74,29 @@ class Inspection:
         return space_problem(self.size - self.on_disk, cache.root, cache.free_bytes())
 
 
-def inspect_pair(hub: Hub, cache: HubCache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
+def inspect_pair(
+    hub: Hub, cache: HubCache, pair: Pair, revisions: dict[str, str] | None = None, held: Path | None = None
+) -> Inspection:
     """Ask the hub about the repos of a pair.
 
     Args:
         revisions: commits by repo; for other repos, main's current commit.
+        held: the folder of the target if another app holds it. Then the hub is asked about the drafter only.
     """
-    listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
+    target = _held_config(held) if held is not None else {}
+    repos = pair.repos if held is None else pair.repos[1:]
+    listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in repos)
     listings = tuple(head_listing(hub, one) if is_head(one.repo) else one for one in listings)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):
             template = "{repo} has no safetensors weights. Choose another repo, such as one from mlx-community."
             raise UserError("repo_without_weights", template, repo=listing.repo)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
+    on_disk = sum(map(cache.received, listings))
+    if held is not None:
+        problem = target_problem(target) or missing_family(target) or _drafter_problem(pair, (target, *configs))
+        chat_problem, size = folder_template_problem(held, target), weight_bytes(held) - head_bytes(held)
+        return Inspection(pair, listings, (target, *configs), problem, chat_problem, on_disk, held=size)
     if looks_like_drafter(configs[0]):
         template = "“{repo}” is a drafter ({kind}), which can't run alone. Enter it as the drafter of its target."
         raise UserError("target_is_drafter", template, repo=pair.target, kind=kind_name(configs[0]))
@@ -87,21 +109,38 @@ def inspect_pair(hub: Hub, cache: HubCache, pair: Pair, revisions: dict[str, str
     if listings[0].find(SETTINGS_FILE) and not (listings[0].find("tokenizer.json") and listings[0].find(TEMPLATE_FILE)):
         tokenizer = hub.read_json(listings[0], SETTINGS_FILE, LARGEST_SETTINGS)
     chat_problem = template_problem(configs[0], {file.path: file.size for file in listings[0].files}, tokenizer)
-    problem, on_disk = _problem(pair, listings[0], configs, tokenizer), sum(map(cache.received, listings))
-    return Inspection(pair, listings, configs, problem, chat_problem, on_disk, head)
+    problem = target_problem(configs[0]) or missing_family(configs[0]) or _code_problem(pair, listings[0], tokenizer)
+    return Inspection(pair, listings, configs, problem or _drafter_problem(pair, configs), chat_problem, on_disk, head)
+
+
+def _held_config(folder: Path) -> dict:
+    """Return the config of a target that another app holds.
+
+    Raises:
+        UserError: the target is gone or can't be loaded.
+    """
+    if not folder.is_dir():
+        template = "The target isn't in “{folder}” any more. Cancel this download, then download the whole pair."
+        raise UserError("held_target_gone", template, folder=str(folder))
+    check_loadable(folder, None)
+    return read_config(folder)
 
 
 def _weight_bytes(listing: RepoListing) -> int:
     return sum(file.size for file in listing.files if file.path.endswith(".safetensors"))
 
 
-def _problem(pair: Pair, target: RepoListing, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
-    if problem := target_problem(configs[0]) or missing_family(configs[0]):
-        return problem
+def _code_problem(pair: Pair, target: RepoListing, tokenizer: dict) -> EngineText | None:
+    """Return that the target's tokenizer needs code, or None."""
     code = tokenizer.get("auto_map") and not target.find("tokenizer.json")
-    if code and not (target.find(RANK_FILE) and is_known_code(tokenizer_class(tokenizer))):
-        template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."
-        return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
+    if not code or (target.find(RANK_FILE) and is_known_code(tokenizer_class(tokenizer))):
+        return None
+    template = "The tokenizer in {repo} requires custom Python code, which Slipstream never runs. Choose another target."
+    return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
+
+
+def _drafter_problem(pair: Pair, configs: tuple[dict, ...]) -> EngineText | None:
+    """Return why the drafter, if any, can't be used with the target, or None."""
     if len(configs) == 1:
         return None
     drafter = pair.repos[-1]
@@ -140,6 +179,7 @@ class Download:
 
     Args:
         pins: commits by repo. Save them between runs, so that both repos stay at their initial revisions.
+        held: the folder of the target if another app holds it. It is used in place, and only the drafter is downloaded.
     """
 
     pair: Pair
@@ -149,6 +189,7 @@ class Download:
     connections: int = 6
     throttle: Throttle = field(default_factory=Throttle)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    held: Path | None = None
     notes: list[EngineText] = field(default_factory=list)  # shown at the end, oldest first
     started: bool = False  # the pair was accepted, so there is something to resume
     downloaded: int = 0  # bytes received over the network
@@ -158,7 +199,7 @@ class Download:
     def run(
         self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
     ) -> tuple[Path, ...] | None:
-        """Download missing files, and return the snapshot folders, or None if stopped.
+        """Download missing files, and return the pair's folders, or None if stopped.
 
         Raises:
             UserError: the pair can't be downloaded, or the download can't continue. Downloaded data is kept.
@@ -166,7 +207,7 @@ class Download:
         self._stop, self._report = stop, report
         for _ in range(_MOST_RESTARTS):
             try:
-                inspection = self._ask(lambda: inspect_pair(self.hub, self.cache, self.pair, self.pins))
+                inspection = self._ask(lambda: inspect_pair(self.hub, self.cache, self.pair, self.pins, self.held))
                 if inspection is None or stop.is_set():
                     return None
                 self.pins.update({listing.repo: listing.commit for listing in inspection.listings})
@@ -180,7 +221,7 @@ class Download:
                 self._unpin()
                 continue
             self._note_revisions(inspection.listings)
-            return folders
+            return folders if self.held is None else (self.held, *folders)
         template = "{pair} keeps changing on the hub. Downloaded data is kept. Try again later."
         raise UserError("repo_keeps_changing", template, pair=self.pair.name)
 
@@ -229,7 +270,7 @@ class Download:
 
     def _unpin(self) -> None:
         """Switch to the current revisions after a pinned one has disappeared."""
-        for repo in self.pair.repos:
+        for repo in self.pair.repos if self.held is None else self.pair.repos[1:]:
             listing = self._ask(partial(self.hub.listing, repo))
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
                 template = "{repo} was revised during the download. Changed files are being downloaded again."

@@ -4,8 +4,9 @@
 for it and quitting loses nothing.
 
 It reads commands as JSON lines from standard input: {"do": "add" | "pause" | "cancel", "target": …, "drafter": …}
-or {"do": "limit", "bytes_per_s": number or null}, which is also saved. It writes events as JSON lines to standard output, where
-"event" is queue, progress, ready, failed, or error (a refused command, with its pair). It ends when standard input ends.
+or {"do": "limit", "bytes_per_s": number or null}, which is also saved. "add" may name the folder "held" in which another app has
+the target. It writes events as JSON lines to standard output, where "event" is queue, progress, ready, failed, or error (a refused
+command, with its pair). It ends when standard input ends.
 """
 
 import json
@@ -45,10 +46,12 @@ class QueuedPair:
     state: DownloadState = "waiting"
     pins: dict[str, str] = field(default_factory=dict)  # repo -> commit
     reason: EngineText | None = None  # why it failed
+    held: Path | None = None  # the target's folder if another app holds it
 
     def to_json(self) -> dict[str, Any]:
         reason = text_to_json(self.reason) if self.reason else None
-        return {**asdict(self.pair), "state": self.state, "pins": self.pins, "reason": reason}
+        held = {"held": str(self.held)} if self.held else {}
+        return {**asdict(self.pair), "state": self.state, "pins": self.pins, "reason": reason, **held}
 
     @classmethod
     def from_json(cls, raw: Any) -> "QueuedPair | None":
@@ -61,7 +64,11 @@ class QueuedPair:
         state: DownloadState = raw["state"] if raw.get("state") in ("paused", "failed") else "waiting"
         words = raw.get("words")  # the reason as saved by earlier versions
         reason = text_from_json(raw.get("reason")) or (EngineText("", words[:500]) if words and isinstance(words, str) else None)
-        return cls(pair, state, valid, reason)
+        return cls(pair, state, valid, reason, _held_folder(pair, raw.get("held")))
+
+
+def _held_folder(pair: Pair, name: object) -> Path | None:
+    return Path(name) if isinstance(name, str) and os.path.isabs(name) and len(pair.repos) > 1 else None
 
 
 class QueueFile:
@@ -198,9 +205,13 @@ class DownloadQueue:
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def add(self, pair: Pair) -> None:
-        """Add a pair at the end, or resume it if it is paused or failed."""
-        self._put(pair, state="waiting", reason=None)
+    def add(self, pair: Pair, held: Path | None = None) -> None:
+        """Add a pair at the end, or resume it if it is paused or failed.
+
+        Args:
+            held: the target's folder if another app holds it. A pair that is resumed keeps its folder.
+        """
+        self._put(pair, state="waiting", reason=None, **({"held": held} if held else {}))
 
     def pause(self, pair: Pair) -> None:
         """Stop downloading a pair and keep its data, even if the state can't be saved."""
@@ -302,7 +313,8 @@ class DownloadQueue:
 
     def _download(self, queued: QueuedPair) -> None:
         pair = queued.pair
-        download = Download(pair, self._hub, self._cache, dict(queued.pins), self._connections, self._throttle, self._retry)
+        pins, held = dict(queued.pins), queued.held
+        download = Download(pair, self._hub, self._cache, pins, self._connections, self._throttle, self._retry, held)
         saved: dict[str, str] = {}
 
         def report(progress: DownloadProgress) -> None:
@@ -404,7 +416,8 @@ def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pai
                 raise ValueError
             return partial(_limit, queue, rate), None
         pair = Pair(command["target"], command.get("drafter"))
-        work = {"add": queue.add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]]
+        add = partial(queue.add, held=_held_folder(pair, command.get("held")))
+        work: Callable[[Pair], object] = {"add": add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError("invalid_queue_command", "“{command}” isn't a valid queue command.", command=line.strip()[:80]) from None
     return partial(work, pair), pair

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -22,6 +23,7 @@ _SETTINGS = frozenset(
 )
 # The number formats of MLX
 _FORMATS = frozenset("BOOL U8 U16 U32 U64 I8 I16 I32 I64 F8_E4M3 F8_E8M0 F16 BF16 F32 C64".split())
+_SHARD = re.compile(r"(.*)-([0-9]{5})-of-([0-9]{5})\.safetensors", re.DOTALL)
 _TEMPLATES = "additional_chat_templates"  # a folder that transformers reads
 # Fields of generation_config.json, and their valid ranges
 _SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0), "repetition_penalty": (0.5, 3.0)}
@@ -95,9 +97,11 @@ def weight_files(folder: Path) -> list[Path]:
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise damaged_weights(str(index)) from None
-        if missing := sorted(named - {file.name for file in files}):
-            template = "“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again."
-            raise UserError("weights_missing", template, folder=str(folder), file=missing[0])
+    else:
+        named = _numbered(files)
+    if missing := sorted(named - {file.name for file in files}):
+        template = "“{folder}” is missing weight files, such as {file}. Existing files are kept. Download the model again."
+        raise UserError("weights_missing", template, folder=str(folder), file=missing[0])
     if not files:
         template = "“{folder}” has no weights (model*.safetensors). Download the model again, or choose another folder."
         raise UserError("no_weights", template, folder=str(folder))
@@ -109,6 +113,12 @@ def weight_files(folder: Path) -> list[Path]:
             template = "MLX can't read “{tensor}” in “{file}”, which is stored as {format}. Choose another model."
             raise UserError("weights_format_unknown", template, tensor=unknown, file=str(file), format=formats[unknown])
     return files
+
+
+def _numbered(files: list[Path]) -> set[str]:
+    """Return the names of all shards that the names of some shards count."""
+    found = {(match[1], match[3]) for file in files if (match := _SHARD.fullmatch(file.name))}
+    return {f"{name}-{number:05}-of-{count}.safetensors" for name, count in found for number in range(1, int(count) + 1)}
 
 
 def weight_bytes(folder: Path) -> int:

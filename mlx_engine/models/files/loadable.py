@@ -19,11 +19,14 @@ def check_loadable(target: Path, drafter: Path | None) -> None:
     Raises:
         UserError: files are missing or cut short, or target and drafter don't fit together.
     """
+    if not target.is_dir():
+        template = "Can't find the folder “{folder}”. If another app deleted the model, choose another one, or download it."
+        raise UserError("model_gone", template, folder=str(target))
     config = read_config(target)
     if problem := target_problem(config) or why_not_runnable(config):
         raise UserError.of(problem)
     weight_files(target)
-    if not any((target / name).is_file() for name in TOKENIZER_FILES):
+    if not has_tokenizer(target):
         raise UserError(
             "no_tokenizer", "The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.", folder=str(target)
         )
@@ -42,6 +45,10 @@ def check_loadable(target: Path, drafter: Path | None) -> None:
     if problem := pair_problem(config, read_config(drafter)):
         raise UserError.of(problem)
     weight_files(drafter)
+
+
+def has_tokenizer(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES)
 
 
 def has_known_ranks(folder: Path) -> bool:

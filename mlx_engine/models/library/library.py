@@ -11,11 +11,11 @@ from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import fits
 from mlx_engine.models.files.checkpoint import read_config, weight_files
 from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.models.files.lm_studio import lm_studio_folders
 from mlx_engine.models.files.mtp_head import head_bytes
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.library.pair import demo_pair
 
-_LM_STUDIO = ("~/.lmstudio/models", "~/.cache/lm-studio/models")
 _MOST_FOLDERS = 5000  # per searched folder, in case the user adds a whole disk
 
 
@@ -86,8 +86,8 @@ def _candidates(cache: HubCache) -> Iterator[tuple[Path, str, str]]:
         snapshots = _subfolders(repo_folder / "snapshots")
         for snapshot in [one for one in snapshots if one.name == main] or snapshots:
             yield snapshot, repo, "hub cache"
-    for place in _LM_STUDIO:
-        for owner in _subfolders(home_path(place)):
+    for place in lm_studio_folders():
+        for owner in _subfolders(place):
             for folder in _subfolders(owner):
                 yield folder, f"{owner.name}/{folder.name}", "LM Studio"
     for top in added_folders():
