@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -85,7 +86,7 @@ class Downloads(QObject):
         self._closed = False
         self._suspended = 0  # calls of `suspend` without one of `resume`
         self._when_ended: list[Callable[[], None]] = []  # called after the process has ended
-        self._pending: list[tuple[str, Pair]] = []  # commands for the next process
+        self._pending: list[tuple[str, Pair, Path | None]] = []  # commands for the next process
         self._idle_timer = QTimer(self, singleShot=True, interval=IDLE_MS)  # the reported queue may lack the latest command
         self._idle_timer.timeout.connect(self._end_if_idle)
 
@@ -101,10 +102,14 @@ class Downloads(QObject):
             self._show_queue(queued)
             self.changed.emit()
 
-    def add(self, pair: Pair) -> None:
-        """Download a pair or resume its download."""
+    def add(self, pair: Pair, held: Path | None = None) -> None:
+        """Download a pair or resume its download.
+
+        Args:
+            held: the target's folder if another app holds it.
+        """
         self.pairs[pair] = self.pairs.get(pair, PairDownload("waiting")).stopped("waiting")
-        self._send("add", pair)
+        self._send("add", pair, held)
 
     def pause(self, pair: Pair) -> None:
         if pair in self.pairs:
@@ -145,7 +150,7 @@ class Downloads(QObject):
         self._suspended -= 1
         if self._suspended:
             return
-        added = {pair: self.pairs[pair] for _, pair in self._pending if pair in self.pairs}
+        added = {pair: self.pairs[pair] for _, pair, _ in self._pending if pair in self.pairs}
         self.load(QueueFile().read())
         self.pairs |= added
         self._send_pending()
@@ -158,8 +163,8 @@ class Downloads(QObject):
 
     def _send_pending(self) -> None:
         commands, self._pending = self._pending, []
-        for command, pair in commands:
-            self._send(command, pair)
+        for command in commands:
+            self._send(*command)
 
     @Slot()
     def _end_if_idle(self) -> None:
@@ -181,13 +186,14 @@ class Downloads(QObject):
         if not (self.process.running or self._closed or self._suspended):
             self.process.start()
 
-    def _send(self, command: str, pair: Pair) -> None:
+    def _send(self, command: str, pair: Pair, held: Path | None = None) -> None:
         if self._suspended:
-            self._pending.append((command, pair))
+            self._pending.append((command, pair, held))
         else:
             self.problem = ""
             self._start()
-            self.process.send({"do": command, "target": pair.target, "drafter": pair.drafter})
+            more = {"held": str(held)} if held else {}
+            self.process.send({"do": command, "target": pair.target, "drafter": pair.drafter, **more})
         self.changed.emit()
 
     @Slot(bool)

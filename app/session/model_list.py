@@ -14,6 +14,7 @@ from mlx_engine.drafters.parts.drafter_config import DrafterConfig
 from mlx_engine.models.downloads.hub import needs_token
 from mlx_engine.models.fit import Fit, FitVerdict
 from mlx_engine.models.library.catalog import BUILT_IN, CatalogEntry, DrafterRepo
+from mlx_engine.models.library.library import LocalModel
 from mlx_engine.models.library.pair import CustomPair, Pair
 from mlx_engine.models.library.speeds import SpeedKind, SpeedRange, speed_key
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
@@ -50,13 +51,20 @@ class Variant:
     context: int | None = None
     checked: bool = False  # the hub has responded
     auto_order: int | None = None  # at which Auto tries this drafter
-    removable: bool = False  # in the hub cache
+    removable: tuple[str, ...] = ()  # the repos in the hub cache
+    held: LocalModel | None = None  # the target if it is on disk outside of the hub cache
     sees: bool = False  # whether the target sees images, as far as it is known before loading
 
     @property
     def kind(self) -> str:
         """The drafter's kind, or an empty string if it is unknown."""
         return self.config.kind if self.config else (self.drafter.kind if self.drafter else None) or ""
+
+    @property
+    def place(self) -> str:
+        """Where the target is if it isn't in the hub cache, or an empty string."""
+        places = {"LM Studio": tr("In LM Studio"), "folder": tr("In your folder")}
+        return places.get(self.held.place, "") if self.held is not None else ""
 
     @property
     def speed_key(self) -> str:
@@ -165,7 +173,7 @@ class Candidate:
         weights = size(self.shown.size) if self.shown.size else tr("Unknown size")
         if self.shown.size and self.shown.estimated:
             weights = tr("About {size}", size=weights)
-        return f"{weights} · {self.verdict_text}"
+        return " · ".join(filter(None, (weights, self.verdict_text, self.shown.place)))
 
     @property
     def is_unchecked(self) -> bool:
@@ -204,7 +212,7 @@ class Candidate:
         variants = list(self.variants)
         for index, variant in enumerate(variants):
             before = known.get(variant.pair)
-            if before is not None and before.folders is None and variant.folders is None:
+            if before is not None and before.folders is None and variant.folders is None and before.held == variant.held:
                 variants[index] = before if before.checked else replace(variant, problem=before.problem)
         names = [variant.pair or variant.folders for variant in (*variants, old.shown)]
         shown = names.index(names[-1]) % len(variants)

@@ -18,6 +18,7 @@ from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub, delete_token, mirror, save_mirror, store_token, stored_token
 from mlx_engine.models.downloads.model_move import ModelMove
 from mlx_engine.models.files.hub_cache import DeletedModels, HubCache, folder_variable, model_folder_problem
+from mlx_engine.models.library.library import add_folder, added_folders, remove_folder
 from mlx_engine.models.library.pair import Pair
 
 PROGRESS_MS = 200
@@ -74,6 +75,7 @@ class Storage(QObject):
         self.limit: float | None = None  # of downloads, in bytes per second
         self._limit_known = False  # whether it has been read from disk or set by the user
         self.hub: HubState | None = None
+        self.added: tuple[Path, ...] = ()  # folders to search for models, once `read_added` has read them
         self.deleted: list[DeletedPair] = []
         self.moving: ModelMove | None = None
         self._stop = threading.Event()
@@ -110,6 +112,31 @@ class Storage(QObject):
             self.message.emit(translated(folder.problem))
         self.folder = folder
         self.changed.emit()
+
+    # Added folders
+
+    def read_added(self) -> None:
+        self._background.run(added_folders, self._show_added)
+
+    def add_folder(self, folder: Path) -> None:
+        """Search a folder for models from now on."""
+        self._background.run(lambda: self._change_added(add_folder, folder), self._show_change, saves=True)
+
+    def remove_folder(self, folder: Path) -> None:
+        """Stop searching a folder, and keep its files."""
+        self._background.run(lambda: self._change_added(remove_folder, folder), self._show_change, saves=True)
+
+    def _change_added(self, change: Callable[[Path], None], folder: Path) -> list[Path]:
+        change(folder)
+        return added_folders()
+
+    def _show_added(self, folders: list[Path]) -> None:
+        self.added = tuple(folders)
+        self.changed.emit()
+
+    def _show_change(self, folders: list[Path]) -> None:
+        self._show_added(folders)
+        self.files_changed.emit()
 
     # Deleting
 

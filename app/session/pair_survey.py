@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.session.model_list import Candidate, Folders, Variant, best_first
 from app.session.recommendation import MIN_SPEED, estimate_size, needs_gpu, recommend, too_slow, weights_fit
-from app.text.language import sentences, tr
+from app.text.language import sentences, tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.registry import MTP, parse
@@ -22,9 +22,11 @@ from mlx_engine.models.downloads.hub import Hub
 from mlx_engine.models.files.chat_template import folder_template_problem
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.models.files.loadable import has_tokenizer
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.fit import CONTEXT, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
+from mlx_engine.models.library.identity import difference, related_entry
 from mlx_engine.models.library.installed import drafters_among
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, model_name, repo_of
 from mlx_engine.models.library.measured_costs import measured_costs
@@ -53,10 +55,11 @@ class Survey:
 def survey() -> Survey:
     """List the catalog, custom pairs, and models on disk without asking the hub."""
     catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(), custom_pairs()
-    custom = [_custom(pair, models, estimator) for pair in pairs]
+    named = [model for model in models if difference(catalog, model) is None]
+    custom = [_custom(pair, named, estimator) for pair in pairs]
     listed = {variant.folders for one in custom for variant in one.variants}
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
-    entries = [_entry(entry, models, estimator) for entry in catalog.entries]
+    entries = [_entry(entry, named, estimator) for entry in catalog.entries]
     found = recommend(catalog, facts=estimator.facts)
     if found:
         entries = [_recommended(one, found.target.repo) if one.id == found.entry.id else one for one in entries]
@@ -141,22 +144,43 @@ class Estimator:
 
     def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
         models = [target, drafter] if drafter else [target]
-        removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
-        folders = target.folder, drafter.folder if drafter else None
-        chat_problem = folder_template_problem(target.folder, target.config)
-        can_see = _sees(target.folder, target.config)
-        variant = replace(variant, folders=folders, removable=removable, chat_problem=chat_problem, sees=can_see)
+        repos = zip((variant.pair.target, variant.pair.drafter or ""), models, strict=False) if variant.pair else ()
+        removable = tuple(dict.fromkeys(repo for repo, model in repos if model.place == "hub cache"))
+        variant = replace(
+            self._of_target(variant, target), folders=(target.folder, drafter.folder if drafter else None), removable=removable
+        )
         sizes = target.bytes - target.head, (drafter.head or drafter.bytes) if drafter else 0
         return self.from_files(variant, [model.config for model in models], sizes)
 
     def from_pair(self, variant: Variant, name: str, total: int, models: Sequence[LocalModel]) -> Variant:
-        """Estimate from the files if both repos are on disk, otherwise from the size."""
+        """Estimate from the files if both repos are on disk, otherwise from the size.
+
+        A target on disk outside of the hub cache isn't downloaded.
+        """
         assert variant.pair is not None
-        usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
+        usable = {model.repo.lower(): model for model in sorted(models, key=_in_hub_cache) if not model.problem}
         target, drafter = [usable.get((repo or "").lower()) for repo in (variant.pair.target, variant.pair.drafter)]
-        if target is None or (drafter is None and variant.pair.drafter):
-            return self.from_size(variant, name, total)
-        return self.from_models(variant, target, drafter)
+        if target is not None and (drafter is not None or not variant.pair.drafter):
+            return self.from_models(variant, target, drafter)
+        if target is not None and not _in_hub_cache(target) and has_tokenizer(target.folder):
+            total = target.bytes + _drafter_bytes(variant)
+            variant = self._of_target(variant, target)
+        return self.from_size(variant, name, total)
+
+    def _of_target(self, variant: Variant, target: LocalModel) -> Variant:
+        """Add what is known about a target on disk."""
+        chat_problem, can_see = folder_template_problem(target.folder, target.config), _sees(target.folder, target.config)
+        held = None if _in_hub_cache(target) else target
+        return replace(variant, chat_problem=chat_problem, sees=can_see, held=held)
+
+
+def _in_hub_cache(model: LocalModel) -> bool:
+    return model.place == "hub cache"
+
+
+def _drafter_bytes(variant: Variant) -> int:
+    """Return the published size of a drafter, or 0 if it is unknown."""
+    return round((variant.drafter.size_gb if variant.drafter and variant.drafter.size_gb else 0) * 1e9)
 
 
 def _sees(folder: Path, config: dict) -> bool:
@@ -187,8 +211,8 @@ def check_hub(variant: Variant) -> Variant:
     """
     assert variant.pair is not None
     cache = HubCache()
-    found = inspect_pair(Hub(), cache, variant.pair)
-    to_download, license = found.size - found.on_disk, found.listings[0].license or ""
+    found = inspect_pair(Hub(), cache, variant.pair, held=variant.held.folder if variant.held else None)
+    to_download, license = found.size - found.on_disk, (found.listings[0].license if variant.held is None else None) or ""
     variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
     can_see = _family_sees(found.configs[0].get("model_type")) and found.configs[0].get("vision_config") is not None
     variant = replace(variant, chat_problem=found.chat_problem, sees=can_see)
@@ -267,15 +291,15 @@ def _with_drafters(
 
 
 def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
-    """Estimate a pair on disk, deletable if both models are in the hub's cache."""
-    if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
+    """Estimate a pair on disk, of which the models in the hub's cache can be deleted."""
+    if _in_hub_cache(target) or (drafter is not None and _in_hub_cache(drafter)):
         with suppress(UserError):
             variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
     return estimator.from_models(variant, target, drafter)
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on disk outside the catalog, with the drafters that fit."""
+    """Return targets on disk outside the catalog, with drafters on disk or in the catalog."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     places = {
         "hub cache": tr("In the hub cache."),
@@ -284,13 +308,32 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     }
     found = []
     for target in models:
-        if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
+        differs = difference(catalog, target)
+        if target.is_drafter or target.problem or target_problem(target.config) or (target.repo.lower() in listed and not differs):
             continue
         fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]
-        variants, note = [], places.get(target.place, "")
-        for drafter in fitting or [None]:
-            variants.append(_of_models(Variant(), target, drafter, estimator))
+        variants = [_of_models(Variant(), target, drafter, estimator) for drafter in fitting]
+        # a repo's name means the catalog's target
+        offered = [] if differs else _offered(catalog, target, [drafter.repo for drafter in fitting if drafter], estimator)
+        notes = [places.get(target.place, ""), translated(differs) if differs else ""]
+        if not fitting and offered:
+            notes.append(tr("A drafter can be downloaded for it."))
+        elif not fitting:
+            notes.append(tr("No drafter found for this model, so it uses plain decoding."))
         if not fitting:
-            note = sentences(note, tr("No drafter found for this model, so it uses plain decoding."))
-        found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], tuple(variants), note=note))
+            offered.append(_of_models(Variant(), target, None, estimator))
+        id, name = f"disk:{target.folder}", target.repo.split("/")[-1]
+        found.append(Candidate(id, name, tuple(variants + offered), note=sentences(*notes)))
     return found
+
+
+def _offered(catalog: Catalog, target: LocalModel, known: Sequence[str], estimator: Estimator) -> list[Variant]:
+    """Return pairs with the catalog's drafters for other copies of a target, except known ones."""
+    variants = []
+    entry = related_entry(catalog, target)
+    for drafter in entry.drafters if entry and not entry.why_not else ():
+        if drafter.repo not in known:
+            with suppress(UserError):  # a folder's name alone is no repo
+                variant = Variant(pair=Pair(target.repo, drafter.repo), drafter=drafter, context=entry.context if entry else None)
+                variants.append(estimator.from_pair(variant, target.repo, target.bytes + _drafter_bytes(variant), [target]))
+    return variants

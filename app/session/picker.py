@@ -27,7 +27,7 @@ from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.contract.secrets import is_available
 from mlx_engine.models.downloads.download_queue import QueueFile
-from mlx_engine.models.library.library import repo_of
+from mlx_engine.models.library.library import LocalModel, repo_of
 from mlx_engine.models.library.pair import Pair, demo_pair, remove_custom_pair
 from mlx_engine.models.library.speeds import record_speeds, speed_key
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
@@ -88,6 +88,7 @@ class Picker(QObject):
         for signal in (self._loader.loaded, self._loader.changed, activity.changed):
             signal.connect(self.changed)
         self._loader.loaded.connect(self._follow_loaded)
+        self._loader.missed.connect(self._follow_missed)
         reply_runner.finished.connect(self._record_speed)
 
     def start(self) -> None:
@@ -152,6 +153,13 @@ class Picker(QObject):
     def _follow_loaded(self) -> None:
         """Show the loaded drafter in its row, or Auto if Auto chose it."""
         self.rows.show_loaded(self._loader.loaded_from)
+
+    @Slot()
+    def _follow_missed(self) -> None:
+        """Survey again if another app has deleted the target that should be loaded."""
+        pair = self._loader.loading_from
+        if pair is not None and pair.target is not None and not pair.target.is_dir():
+            self.refresh()
 
     def state(self, one: Candidate) -> PairState:
         shown, saved = one.shown, one.endpoint
@@ -240,14 +248,14 @@ class Picker(QObject):
         if one.from_hub and self.download_of(one) is None:
             self._add_found(one, one.shown.pair)
         else:
-            self._restore_or_download(one.shown.pair)
+            self._restore_or_download(one.shown.pair, one.shown.held)
 
-    def _restore_or_download(self, pair: Pair) -> None:
+    def _restore_or_download(self, pair: Pair, held: LocalModel | None = None) -> None:
         deleted = next((deleted for deleted in self.storage.deleted if set(deleted.repos) <= set(pair.repos)), None)
         if deleted is not None:
             self.storage.restore(deleted)
         else:
-            self.downloads.add(pair)
+            self.downloads.add(pair, held.folder if held else None)
 
     def _add_found(self, one: Candidate, pair: Pair) -> None:
         """List a model of the hub as a custom pair, and restore or download it."""
@@ -301,22 +309,23 @@ class Picker(QObject):
 
     @property
     def deletable(self) -> tuple[str, ...]:
-        """The repos of the selected pair that no other downloaded pair needs."""
+        """The selected pair's repos in the hub cache that no other downloaded pair needs."""
         one = self.rows.current
-        if one is None or not one.shown.removable or one.shown.pair is None or self.state(one) != "ready":
+        if one is None or not one.shown.removable or self.state(one) != "ready":
             return ()
         variants = [variant for each in self.rows.pairs for variant in each.variants if variant.folders]
         needed = {repo for variant in variants if variant.pair and variant.pair != one.shown.pair for repo in variant.pair.repos}
         in_use = [pair for pair in (self._loader.loaded_from, self._loader.loading_from) if pair is not None]
         needed |= {repo_of(folder) for pair in in_use for folder in (pair.target, pair.drafter) if folder}
-        return tuple(repo for repo in one.shown.pair.repos if repo not in needed)
+        return tuple(repo for repo in one.shown.removable if repo not in needed)
 
     @Slot()
     def delete(self) -> None:
         """Delete the selected pair from disk. It can be restored until the app quits."""
         one, repos = self.rows.current, self.deletable
         if one is not None and one.shown.pair is not None and repos and self._may_act():
-            self.storage.delete(one.name, repos, one.shown.pair)
+            name = tr("Drafter of {name}", name=one.name) if one.shown.held else one.name
+            self.storage.delete(name, repos, one.shown.pair)
 
     @Slot()
     def remove(self) -> None:

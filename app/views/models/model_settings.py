@@ -9,17 +9,18 @@ from app.session.background_work import while_open
 from app.session.picker import Picker
 from app.storage.wording import size
 from app.text.language import sentences, tr
-from app.widgets.controls import ThinBar, button, entry, small_label
+from app.widgets.controls import ThinBar, as_tooltip, button, entry, small_label
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import column
 from app.widgets.theme import Theme
 from mlx_engine.contract.secrets import is_available
 
+_PATH_LENGTH = 16  # characters
 LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB/s
 
 
 class ModelSettings(QWidget):
-    """The Models pane: model folder, download speed, hub, and token."""
+    """The Models pane: model folder, other folders, download speed, hub, and token."""
 
     def __init__(self, theme: Theme, picker: Picker) -> None:
         super().__init__()
@@ -31,6 +32,14 @@ class ModelSettings(QWidget):
         self.bar = ThinBar(theme, tr("Move progress"))
         self.room = small_label(theme, look="secondary", wrap=True)
         form.add_row(tr("Model folder"), self.folder, self.move_button, self.stop, below=(self.bar, self.room))
+        self.added = QComboBox()
+        self.added.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)  # paths can be long
+        self.added.setMinimumContentsLength(_PATH_LENGTH)
+        self.added.currentTextChanged.connect(lambda path: self.added.setToolTip(as_tooltip(path)))
+        self.add = button(tr("Add…"), tr("Add a folder with models"), "bordered", self._add_folder)
+        self.forget = button(tr("Remove"), tr("Stop using this folder and keep its files"), "bordered", self._forget_folder)
+        searched = tr("Their models are used in place. LM Studio's are found without being added.")
+        form.add_row(tr("Other folders"), self.added, self.add, self.forget, help=searched)
         self.limit = QComboBox()
         self.limit.activated.connect(self._set_limit)
         form.add_row(tr("Download speed"), self.limit, help=tr("Applies to all downloads combined."))
@@ -55,6 +64,7 @@ class ModelSettings(QWidget):
         self._storage.changed.connect(self.refresh)
         self._storage.message.connect(self._say)
         self._storage.read_folder()
+        self._storage.read_added()
         self._storage.read_hub()
         self.refresh()
 
@@ -77,6 +87,7 @@ class ModelSettings(QWidget):
             text = tr("{size} of disk space available", size=size(folder.free))
             fixed = tr("The folder is set by {variable} and can't be changed here.", variable=variable)
             self.room.setText(sentences(text, fixed) if variable else text)
+        self._show_added(self._storage.added)
         self._show_limit(self._storage.limit)
         hub = self._storage.hub
         self.hub.setEnabled(hub is not None and not hub.fixed)
@@ -85,6 +96,15 @@ class ModelSettings(QWidget):
             self.hub.setPlaceholderText(hub.endpoint)
         self.save.setEnabled(bool(self.token.text().strip()))
         self.remove.setEnabled(hub is not None and hub.has_token)
+
+    def _show_added(self, folders: tuple[Path, ...]) -> None:
+        shown = [str(folder) for folder in folders]
+        if [self.added.itemText(row) for row in range(self.added.count())] != shown:
+            self.added.clear()
+            self.added.addItems(shown)
+            self.added.setCurrentIndex(len(shown) - 1)  # the latest
+        self.added.setVisible(bool(shown))
+        self.forget.setVisible(bool(shown))
 
     def _show_limit(self, limit: float | None) -> None:
         rates: list[float | None] = [None, *sorted({one * 1e6 for one in LIMITS} | ({limit} if limit else set()))]
@@ -99,6 +119,15 @@ class ModelSettings(QWidget):
     def _say(self, text: str) -> None:
         self.message.setText(text)
         self.message.setVisible(bool(text))
+
+    @Slot()
+    def _add_folder(self) -> None:
+        if folder := QFileDialog.getExistingDirectory(self, tr("Add a Folder with Models")):
+            self._storage.add_folder(Path(folder))
+
+    @Slot()
+    def _forget_folder(self) -> None:
+        self._storage.remove_folder(self._storage.added[self.added.currentIndex()])
 
     @Slot(int)
     def _set_limit(self, index: int) -> None:

@@ -158,6 +158,9 @@ class PairCard(ScrollingPage):
         self.tune.setToolTip(as_tooltip(why_not))
         self.tune.setAccessibleDescription(why_not)
         self.delete.setVisible(bool(self._picker.deletable))
+        kept = tr("Delete the drafter from disk. The target stays where it is.")
+        self.delete.setAccessibleName(kept if one.shown.held else tr("Delete this pair from disk"))
+        self.delete.setToolTip(as_tooltip(self.delete.accessibleName()))
         self.remove.setVisible(one.custom is not None and state in ("absent", "unavailable", "ready"))
 
     def _show_progress(self, one: Candidate, state: PairState) -> None:

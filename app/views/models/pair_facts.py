@@ -40,7 +40,9 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if shown.pair is not None:
         facts[tr("Target")] = shown.pair.target
         facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
-    if shown.folders is not None:
+    if shown.held is not None:
+        facts[tr("Target folder")] = f"{shown.place} · {shown.held.folder}"
+    elif shown.folders is not None:
         facts[tr("Location")] = str(shown.folders[0].parent if shown.folders[1] else shown.folders[0])
     return {name: text for name, text in (facts | downloads).items() if text}
 
@@ -76,7 +78,8 @@ def _context(shown: Variant) -> str:
 
 def _drafter_name(variant: Variant) -> str:
     """Return a drafter's kind and maker, or its folder if it isn't from the hub."""
-    if variant.pair is not None and not variant.pair.drafter and variant.drafter is None:
+    has_none = variant.folders[1] is None if variant.folders else variant.pair is not None and not variant.pair.drafter
+    if has_none and variant.drafter is None:
         return tr("No drafter")
     kind = variant.kind or tr("Drafter")
     if variant.pair is not None and variant.pair.drafter:
@@ -189,8 +192,10 @@ def _reported(one: Candidate) -> str:
 def download_text(shown: Variant) -> str:
     if shown.to_download:
         return tr("Download {size}", size=size(shown.to_download))
-    if shown.to_download is None and shown.size:
-        return tr("Download about {size}", size=size(shown.size))
+    published = (shown.drafter.size_gb if shown.drafter else None) or 0
+    total = round(published * 1e9) if shown.held else shown.size
+    if shown.to_download is None and total:
+        return tr("Download about {size}", size=size(total))
     return tr("Download")
 
 
