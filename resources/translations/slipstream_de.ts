@@ -790,6 +790,16 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>In LM Studio</source>
+            <translation>In LM Studio</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>In your folder</source>
+            <translation>In Ihrem Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Not checked</source>
             <translation>Nicht geprüft</translation>
         </message>
@@ -1005,6 +1015,11 @@
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
+            <source>A drafter can be downloaded for it.</source>
+            <translation>Ein Drafter dafür kann geladen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
             <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
             <translation>Eine kleine integrierte Demo für einfache Rechenaufgaben, Listen und Code.</translation>
         </message>
@@ -1037,6 +1052,11 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/picker.py" />
+            <source>Drafter of {name}</source>
+            <translation>Drafter von {name}</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -3760,6 +3780,21 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Add a Folder with Models</source>
+            <translation>Ordner mit Modellen hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Add a folder with models</source>
+            <translation>Einen Ordner mit Modellen hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Add…</source>
+            <translation>Hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>Gilt für alle Downloads zusammen.</translation>
         </message>
@@ -3840,6 +3875,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Other folders</source>
+            <translation>Weitere Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -3855,8 +3895,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Stop using this folder and keep its files</source>
+            <translation>Diesen Ordner nicht mehr verwenden und seine Dateien behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>The folder is set by {variable} and can't be changed here.</source>
             <translation>Der Ordner ist durch {variable} festgelegt und lässt sich hier nicht ändern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Their models are used in place. LM Studio's are found without being added.</source>
+            <translation>Ihre Modelle werden an Ort und Stelle verwendet. Die von LM Studio werden auch so gefunden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
@@ -3897,6 +3947,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Check the hub again</source>
             <translation>Hub erneut abfragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Delete the drafter from disk. The target stays where it is.</source>
+            <translation>Den Drafter von der Festplatte löschen. Das Zielmodell bleibt, wo es ist.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -4145,6 +4200,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target folder</source>
+            <translation>Ordner des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Target weights</source>
             <translation>Gewichte des Zielmodells</translation>
         </message>
@@ -4337,11 +4397,6 @@
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>Add a pair or a connection</source>
             <translation>Ein Paar oder eine Verbindung hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add…</source>
-            <translation>Hinzufügen …</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -8909,6 +8964,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>held_target_gone</source>
+            <extracomment>The target isn't in “{folder}” any more. Cancel this download, then download the whole pair.</extracomment>
+            <translation>Das Zielmodell ist nicht mehr in „{folder}“. Brechen Sie diesen Download ab, und laden Sie dann das ganze Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
             <translation>{endpoint} antwortet nicht. Bis zu {seconds:.0f} s lang wird es erneut versucht.</translation>
@@ -9473,6 +9534,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>model_gone</source>
+            <extracomment>Can't find the folder “{folder}”. If another app deleted the model, choose another one, or download it.</extracomment>
+            <translation>Der Ordner „{folder}“ wurde nicht gefunden. Wenn eine andere App das Modell gelöscht hat, wählen Sie ein anderes oder laden Sie es.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
             <translation>Das Modell in „{folder}“ hat keinen Tokenizer (tokenizer.json). Laden Sie es erneut.</translation>
@@ -9632,6 +9699,18 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>{name} kann nicht geladen werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/identity.py" />
+            <source>folder_of_other_bits</source>
+            <extracomment>Despite its name, it isn't {repo}: its weights have {bits} bits.</extracomment>
+            <translation>Trotz seines Namens ist es nicht {repo}: Seine Gewichte haben {bits} Bits.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/identity.py" />
+            <source>folder_of_other_family</source>
+            <extracomment>Despite its name, it isn't {repo}: its family is “{family}”.</extracomment>
+            <translation>Trotz seines Namens ist es nicht {repo}: Seine Familie ist „{family}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/library.py" />

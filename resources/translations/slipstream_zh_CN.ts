@@ -790,6 +790,16 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>In LM Studio</source>
+            <translation>在 LM Studio 中</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
+            <source>In your folder</source>
+            <translation>在你的文件夹中</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Not checked</source>
             <translation>未检查</translation>
         </message>
@@ -1005,6 +1015,11 @@
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
+            <source>A drafter can be downloaded for it.</source>
+            <translation>可以为它下载草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
             <source>A tiny built-in demo for simple arithmetic, lists, and code.</source>
             <translation>用于简单算术、列表和代码的小型内置演示。</translation>
         </message>
@@ -1037,6 +1052,11 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>{bits}-bit</source>
             <translation>{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/picker.py" />
+            <source>Drafter of {name}</source>
+            <translation>{name} 的草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/session/picker.py" />
@@ -3760,6 +3780,21 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Add a Folder with Models</source>
+            <translation>添加包含模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Add a folder with models</source>
+            <translation>添加包含模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Add…</source>
+            <translation>添加…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>Applies to all downloads combined.</source>
             <translation>限制所有下载的总速度。</translation>
         </message>
@@ -3840,6 +3875,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Other folders</source>
+            <translation>其他文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>Remove</source>
             <translation>移除</translation>
         </message>
@@ -3855,8 +3895,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
+            <source>Stop using this folder and keep its files</source>
+            <translation>不再使用此文件夹，并保留其中的文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
             <source>The folder is set by {variable} and can't be changed here.</source>
             <translation>此文件夹由 {variable} 指定，无法在此更改。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_settings.py" />
+            <source>Their models are used in place. LM Studio's are found without being added.</source>
+            <translation>其中的模型会在原处使用。LM Studio 的模型无需添加即可找到。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
@@ -3897,6 +3947,11 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Check the hub again</source>
             <translation>再次询问 Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
+            <source>Delete the drafter from disk. The target stays where it is.</source>
+            <translation>从磁盘删除草稿模型。目标模型保留在原处。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -4145,6 +4200,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Target folder</source>
+            <translation>目标模型文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Target weights</source>
             <translation>目标模型权重</translation>
         </message>
@@ -4337,11 +4397,6 @@
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>Add a pair or a connection</source>
             <translation>添加模型对或连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add…</source>
-            <translation>添加…</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -8909,6 +8964,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/downloads/download.py" />
+            <source>held_target_gone</source>
+            <extracomment>The target isn't in “{folder}” any more. Cancel this download, then download the whole pair.</extracomment>
+            <translation>目标模型已不在“{folder}”中。请取消此下载，然后下载整个模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/downloads/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
             <translation>{endpoint} 没有响应。将在 {seconds:.0f} 秒内不断重试。</translation>
@@ -9473,6 +9534,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/loadable.py" />
+            <source>model_gone</source>
+            <extracomment>Can't find the folder “{folder}”. If another app deleted the model, choose another one, or download it.</extracomment>
+            <translation>找不到文件夹“{folder}”。如果其他应用删除了该模型，请选择其他模型，或下载它。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/files/loadable.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
             <translation>“{folder}”中的模型没有分词器 (tokenizer.json)。请重新下载。</translation>
@@ -9632,6 +9699,18 @@
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
             <translation>无法下载 {name}。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/identity.py" />
+            <source>folder_of_other_bits</source>
+            <extracomment>Despite its name, it isn't {repo}: its weights have {bits} bits.</extracomment>
+            <translation>尽管名称如此，它并不是 {repo}：它的权重为 {bits} 位。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/identity.py" />
+            <source>folder_of_other_family</source>
+            <extracomment>Despite its name, it isn't {repo}: its family is “{family}”.</extracomment>
+            <translation>尽管名称如此，它并不是 {repo}：它的系列是“{family}”。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/library.py" />
