@@ -291,7 +291,7 @@ def _with_drafters(
 
 
 def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
-    """Estimate a pair on disk, of which the models in the hub's cache can be deleted."""
+    """Estimate a pair on disk, and list its repos in the hub cache as deletable."""
     if _in_hub_cache(target) or (drafter is not None and _in_hub_cache(drafter)):
         with suppress(UserError):
             variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
@@ -333,7 +333,7 @@ def _offered(catalog: Catalog, target: LocalModel, known: Sequence[str], estimat
     entry = related_entry(catalog, target)
     for drafter in entry.drafters if entry and not entry.why_not else ():
         if drafter.repo not in known:
-            with suppress(UserError):  # a folder's name alone is no repo
+            with suppress(UserError):  # the folder has no owner
                 variant = Variant(pair=Pair(target.repo, drafter.repo), drafter=drafter, context=entry.context if entry else None)
                 variants.append(estimator.from_pair(variant, target.repo, target.bytes + _drafter_bytes(variant), [target]))
     return variants
