@@ -299,7 +299,7 @@ def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None,
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on disk outside the catalog, with drafters on disk or in the catalog."""
+    """Return targets on disk outside the catalog, with drafters for them."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     places = {
         "hub cache": tr("In the hub cache."),

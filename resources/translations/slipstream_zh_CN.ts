@@ -9536,7 +9536,7 @@
             <location filename="../../mlx_engine/models/files/loadable.py" />
             <source>model_gone</source>
             <extracomment>Can't find the folder “{folder}”. If another app deleted the model, choose another one, or download it.</extracomment>
-            <translation>找不到文件夹“{folder}”。如果其他应用删除了该模型，请选择其他模型，或下载它。</translation>
+            <translation>找不到文件夹“{folder}”。如果其他应用删除了该模型，请选取其他模型，或下载它。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/files/loadable.py" />

@@ -417,7 +417,8 @@ def _command(queue: DownloadQueue, line: str) -> tuple[Callable[[], object], Pai
             return partial(_limit, queue, rate), None
         pair = Pair(command["target"], command.get("drafter"))
         add = partial(queue.add, held=_held_folder(pair, command.get("held")))
-        work: Callable[[Pair], object] = {"add": add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]]
+        works: dict[str, Callable[[Pair], object]] = {"add": add, "pause": queue.pause, "cancel": queue.cancel}
+        work = works[command["do"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError("invalid_queue_command", "“{command}” isn't a valid queue command.", command=line.strip()[:80]) from None
     return partial(work, pair), pair

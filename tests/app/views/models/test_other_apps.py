@@ -105,7 +105,7 @@ def test_a_paused_download_does_not_download_a_target_that_disappeared(begin: St
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: app.services.picker.can_download)
-    hub.allow(0)
+    hub.rate = 20_000
     card(app).main.click()
     app.until(lambda: state(app) == "running")
     card(app).pause.click()
