@@ -328,7 +328,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
 
 
 def _offered(catalog: Catalog, target: LocalModel, known: Sequence[str], estimator: Estimator) -> list[Variant]:
-    """Return pairs with the catalog's drafters for other copies of a target, except known ones."""
+    """Return pairs with further drafters that the catalog has for a target."""
     variants = []
     entry = related_entry(catalog, target)
     for drafter in entry.drafters if entry and not entry.why_not else ():

@@ -39,7 +39,7 @@ def held_target(catalog: Catalog, models: Sequence[LocalModel], repo: str) -> Lo
 
 
 def related_entry(catalog: Catalog, model: LocalModel) -> CatalogEntry | None:
-    """Return the catalog's entry of the model that a target is another copy of, or None."""
+    """Return the catalog's entry of another copy of a target, or None."""
     name, family = base_name(model.repo).lower(), model.config.get("model_type")
     for entry in catalog.entries:
         if entry.family == family and any(base_name(target.repo).lower() == name for target in entry.targets):
