@@ -63,7 +63,11 @@ class Variant:
     @property
     def place(self) -> str:
         """Where the target is if it isn't in the hub cache, or an empty string."""
-        places = {"LM Studio": tr("In LM Studio"), "folder": tr("In your folder")}
+        places = {
+            "shared cache": tr("In the Hugging Face cache"),
+            "LM Studio": tr("In LM Studio"),
+            "folder": tr("In your folder"),
+        }
         return places.get(self.held.place, "") if self.held is not None else ""
 
     @property

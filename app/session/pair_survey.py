@@ -26,7 +26,7 @@ from mlx_engine.models.files.loadable import has_tokenizer
 from mlx_engine.models.files.mtp_head import pair_bytes
 from mlx_engine.models.fit import CONTEXT, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, DrafterRepo, load_catalog
-from mlx_engine.models.library.identity import difference, related_entry
+from mlx_engine.models.library.identity import catalog_difference, related_entry
 from mlx_engine.models.library.installed import drafters_among
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, model_name, repo_of
 from mlx_engine.models.library.measured_costs import measured_costs
@@ -55,7 +55,7 @@ class Survey:
 def survey() -> Survey:
     """List the catalog, custom pairs, and models on disk without asking the hub."""
     catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(), custom_pairs()
-    named = [model for model in models if difference(catalog, model) is None]
+    named = [model for model in models if catalog_difference(catalog, model) is None]
     custom = [_custom(pair, named, estimator) for pair in pairs]
     listed = {variant.folders for one in custom for variant in one.variants}
     others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
@@ -303,12 +303,13 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     places = {
         "hub cache": tr("In the hub cache."),
+        "shared cache": tr("In the Hugging Face cache."),
         "LM Studio": tr("In LM Studio's models folder."),
         "folder": tr("In one of your model folders."),
     }
     found = []
     for target in models:
-        differs = difference(catalog, target)
+        differs = catalog_difference(catalog, target)
         if target.is_drafter or target.problem or target_problem(target.config) or (target.repo.lower() in listed and not differs):
             continue
         fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]

@@ -29,7 +29,8 @@ def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pa
     queue = QueueFile()
     kept = queue.find(pair)
     throttle = Throttle(1e6 * args.limit if args.limit else download_limit())
-    held = _held(cache, known, pair)
+    if (held := held_folder(cache, known, pair)) is not None:
+        note(f"Using {pair.target} in “{held}”. Only the drafter is downloaded.")
     made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, args.connections, throttle, held=held)
     show = _Display(pair, hub.endpoint, ProgressLine(args.json))
     stop, ended = threading.Event(), threading.Event()
@@ -78,12 +79,10 @@ def pull(args: argparse.Namespace, hub: Hub, cache: HubCache, known: Catalog, pa
     return 0
 
 
-def _held(cache: HubCache, known: Catalog, pair: Pair) -> Path | None:
-    """Return the folder in which another app holds a pair's target, and say so."""
-    if len(pair.repos) == 1 or (found := held_target(known, local_models(cache), pair.target)) is None:
-        return None
-    note(f"Using {pair.target} in “{found.folder}”. Only the drafter is downloaded.")
-    return found.folder
+def held_folder(cache: HubCache, known: Catalog, pair: Pair) -> Path | None:
+    """Return the folder of a pair's target if it isn't to be downloaded, or None."""
+    found = held_target(known, local_models(cache), pair.target) if len(pair.repos) > 1 else None
+    return found.folder if found is not None else None
 
 
 def in_background(work: Callable[[], Any], stop: threading.Event, tick: Callable[[], None] = lambda: None) -> Any:

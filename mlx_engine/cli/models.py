@@ -12,7 +12,7 @@ from typing import Any
 
 from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_audit import audit
-from mlx_engine.cli.model_pull import in_background, pull, with_alternatives
+from mlx_engine.cli.model_pull import held_folder, in_background, pull, with_alternatives
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import home_path, not_regular_file
 from mlx_engine.contract.machine_events import MachineFacts
@@ -29,7 +29,7 @@ from mlx_engine.models.files.hub_cache import HubCache, model_folder, model_fold
 from mlx_engine.models.files.repo import is_head
 from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
-from mlx_engine.models.library.identity import difference, held_target
+from mlx_engine.models.library.identity import catalog_difference, held_target
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import Pair
@@ -73,7 +73,7 @@ def _pair(args: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
 
 
 def _inspected(hub: Hub, cache: HubCache, known: Catalog, pair: Pair) -> Inspection:
-    found = inspect_pair(hub, cache, pair)
+    found = inspect_pair(hub, cache, pair, held=held_folder(cache, known, pair))
     if found.problem:
         raise with_alternatives(UserError.of(found.problem), known, pair)
     return found
@@ -85,7 +85,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.forget_folder:
         remove_folder(args.forget_folder)
     known, here = load_catalog(), local_models()
-    named = [one for one in here if difference(known, one) is None]
+    named = [one for one in here if catalog_difference(known, one) is None]
     queued = QueueFile().read()
     if args.json:
         queue = [{**asdict(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
@@ -99,7 +99,7 @@ def _list(args: argparse.Namespace) -> int:
         say("", "On this disk")
     for one in here:
         kind = "drafter" if one.is_drafter else "target"
-        remark = one.problem or difference(known, one)
+        remark = one.problem or catalog_difference(known, one)
         say(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {remark}" if remark else ""))
     if queued:
         say("", "Downloads")
@@ -112,7 +112,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace) -> int:
     known, words = load_catalog(), " ".join(args.words)
-    here = [one for one in local_models() if difference(known, one) is None]
+    here = [one for one in local_models() if catalog_difference(known, one) is None]
     entries = known.search(words)
     repos = [found.name for found in Hub().search(words)] if args.hub else []
     if args.json:

@@ -34,7 +34,12 @@ _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 def model_folder() -> Path:
     """Return the folder set by the environment, by the user, or by the hub's client."""
-    return (None if folder_variable() else chosen_folder()) or home_path(constants.HF_HUB_CACHE)
+    return (None if folder_variable() else chosen_folder()) or client_folder()
+
+
+def client_folder() -> Path:
+    """Return the folder of the hub's client, which mlx-lm uses too."""
+    return home_path(constants.HF_HUB_CACHE)
 
 
 def folder_variable() -> str:

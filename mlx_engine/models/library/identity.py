@@ -14,10 +14,10 @@ from mlx_engine.models.library.library import LocalModel, base_name
 _UNQUANTIZED = 16  # bits per weight, as the catalog lists them
 
 
-def difference(catalog: Catalog, model: LocalModel) -> EngineText | None:
+def catalog_difference(catalog: Catalog, model: LocalModel) -> EngineText | None:
     """Return how a model differs from the catalog's target of its name, or None."""
     entry = catalog.with_target(model.repo)
-    if entry is None or model.place == "hub cache" or model.is_drafter:
+    if entry is None or model.place in ("hub cache", "shared cache") or model.is_drafter:
         return None
     family, listed = model.config.get("model_type"), next(one for one in entry.targets if one.repo.lower() == model.repo.lower())
     if entry.family and family != entry.family:
@@ -32,7 +32,11 @@ def difference(catalog: Catalog, model: LocalModel) -> EngineText | None:
 
 def held_target(catalog: Catalog, models: Sequence[LocalModel], repo: str) -> LocalModel | None:
     """Return a repo's target that only another app or an added folder holds, or None."""
-    found = [model for model in models if model.repo.lower() == repo.lower() and not (model.problem or difference(catalog, model))]
+    found = [
+        model
+        for model in models
+        if model.repo.lower() == repo.lower() and not (model.problem or catalog_difference(catalog, model))
+    ]
     if any(model.place == "hub cache" for model in found):
         return None
     return next((model for model in found if not model.is_drafter and has_tokenizer(model.folder)), None)

@@ -9,7 +9,7 @@ from mlx_engine.models.configs.target_config import target_problem
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.mtp_head import head_bytes
 from mlx_engine.models.library.catalog import Catalog, load_catalog
-from mlx_engine.models.library.identity import difference
+from mlx_engine.models.library.identity import catalog_difference
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, pair_name, repo_of
 from mlx_engine.models.library.pair import CustomPair, custom_pairs, demo_pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds
@@ -40,7 +40,7 @@ def installed_pairs() -> tuple[InstalledPair, ...]:
     for model in local:
         if not (model.is_drafter or model.problem or target_problem(model.config) or why_not_runnable(model.config)):
             entry = catalog.with_target(model.repo)
-            aliases = () if difference(catalog, model) else (model.repo, entry.id) if entry else (model.repo,)
+            aliases = () if catalog_difference(catalog, model) else (model.repo, entry.id) if entry else (model.repo,)
             drafters = speeds.ranked(model.folder, drafters_among(local, model.folder, model.config, catalog, custom))
             drafter = drafters[0] if drafters else None
             found.append(InstalledPair(pair_name(model.folder), model.folder, drafter, aliases, bool(drafters)))

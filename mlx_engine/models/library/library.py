@@ -10,7 +10,7 @@ from mlx_engine.contract.files import cannot_read, data_folder, home_path, read_
 from mlx_engine.drafters.registry import looks_like_drafter
 from mlx_engine.models.configs.target_config import fits
 from mlx_engine.models.files.checkpoint import read_config, weight_files
-from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.models.files.hub_cache import HubCache, client_folder
 from mlx_engine.models.files.lm_studio import lm_studio_folders
 from mlx_engine.models.files.mtp_head import head_bytes
 from mlx_engine.models.files.repo import is_head
@@ -25,7 +25,7 @@ class LocalModel:
 
     folder: Path
     repo: str  # OWNER/NAME, or the folder's name if unknown
-    place: str  # "hub cache", "LM Studio" or "folder"
+    place: str  # "hub cache", "shared cache" if that is another one, "LM Studio", or "folder"
     is_drafter: bool
     config: dict
     bytes: int  # of the weights
@@ -78,14 +78,9 @@ def _file() -> Path:
 
 def _candidates(cache: HubCache) -> Iterator[tuple[Path, str, str]]:
     """Yield folders that may hold a checkpoint, with repo name and where it was found."""
-    for repo_folder in _subfolders(cache.root):
-        repo = _repo(repo_folder)
-        if not repo:
-            continue
-        main = cache.main_commit(repo)
-        snapshots = _subfolders(repo_folder / "snapshots")
-        for snapshot in [one for one in snapshots if one.name == main] or snapshots:
-            yield snapshot, repo, "hub cache"
+    yield from ((snapshot, repo, "hub cache") for snapshot, repo in _snapshots(cache))
+    if (shared := client_folder()) != cache.root:  # the user has moved Slipstream's models
+        yield from ((snapshot, repo, "shared cache") for snapshot, repo in _snapshots(HubCache(shared)))
     for place in lm_studio_folders():
         for owner in _subfolders(place):
             for folder in _subfolders(owner):
@@ -96,6 +91,14 @@ def _candidates(cache: HubCache) -> Iterator[tuple[Path, str, str]]:
             yield folder, folder.name, "folder"
             for inner in _subfolders(folder):  # PAIR/target and PAIR/drafter, or OWNER/NAME
                 yield inner, f"{folder.name}/{inner.name}", "folder"
+
+
+def _snapshots(cache: HubCache) -> Iterator[tuple[Path, str]]:
+    """Yield the folder and the repo of each downloaded model."""
+    for repo_folder in _subfolders(cache.root):
+        if repo := _repo(repo_folder):
+            main, snapshots = cache.main_commit(repo), _subfolders(repo_folder / "snapshots")
+            yield from ((one, repo) for one in [one for one in snapshots if one.name == main] or snapshots)
 
 
 def repo_of(snapshot: Path) -> str:

@@ -17,10 +17,10 @@ from mlx_engine.cli.main import main
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import write_json
 from mlx_engine.models.downloads.download_queue import QueuedPair, QueueFile
-from mlx_engine.models.files.hub_cache import HubCache
+from mlx_engine.models.files.hub_cache import HubCache, choose_folder
 from mlx_engine.models.files.lm_studio import lm_studio_folders
 from mlx_engine.models.library.catalog import Catalog, custom_catalog_file, load_catalog, parse_entry
-from mlx_engine.models.library.identity import difference, held_target, related_entry
+from mlx_engine.models.library.identity import catalog_difference, held_target, related_entry
 from mlx_engine.models.library.installed import installed_pairs
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models
 from tests.hub.local_hub import LocalHub
@@ -98,7 +98,7 @@ class TestIdentity:
     def test_only_the_listed_family_and_bits_are_the_listed_target(self, bits: int, family: str) -> None:
         settings = {"model_type": family, "quantization": {"bits": bits, "group_size": 64}}
         model = LocalModel(Path("/a"), "Owner/Target", "LM Studio", False, settings, 1, None)
-        assert (difference(SMALL, model) is None) == (bits == 8 and family == "qwen3")
+        assert (catalog_difference(SMALL, model) is None) == (bits == 8 and family == "qwen3")
 
     @pytest.mark.parametrize(
         ("settings", "same"),
@@ -113,7 +113,7 @@ class TestIdentity:
     def test_mixed_quantizations_are_named_after_their_other_layers(self, settings: dict | None, same: bool) -> None:
         fields = {"model_type": "qwen3", **({"quantization": settings} if settings else {})}
         model = LocalModel(Path("/a"), "owner/target", "folder", False, fields, 1, None)
-        assert (difference(SMALL, model) is None) == same
+        assert (catalog_difference(SMALL, model) is None) == same
 
     def test_all_listed_targets_are_themselves(self) -> None:
         catalog = load_catalog()
@@ -121,7 +121,7 @@ class TestIdentity:
             for target in entry.targets:
                 fields = {"model_type": entry.family, "quantization": {"bits": target.bits}}
                 fields = {"model_type": entry.family} if target.bits == 16 else fields
-                assert difference(catalog, LocalModel(Path("/a"), target.repo, "LM Studio", False, fields, 1, None)) is None
+                assert catalog_difference(catalog, LocalModel(Path("/a"), target.repo, "LM Studio", False, fields, 1, None)) is None
 
     def test_another_copy_of_a_listed_model_is_related(self) -> None:
         catalog = load_catalog()
@@ -153,6 +153,17 @@ class TestIdentity:
     def test_a_target_without_a_tokenizer_is_not_offered(self) -> None:
         lm_studio(files={"model.safetensors": weights(1, 2000)})
         assert held_target(SMALL, local_models(), "owner/target") is None
+
+    def test_the_shared_cache_is_searched_after_the_models_were_moved(self, tmp_path: Path) -> None:
+        snapshot = HubCache().snapshot("owner/target", "a" * 40)
+        snapshot.mkdir(parents=True)
+        for name, data in target_files(MB).items():
+            if "/" not in name:
+                (snapshot / name).write_bytes(data)
+        assert held_target(SMALL, local_models(), "owner/target") is None, "the model folder itself"
+        choose_folder(tmp_path / "moved")
+        found = held_target(SMALL, local_models(), "owner/target")
+        assert found is not None and (found.place, found.folder) == ("shared cache", snapshot)
 
 
 class TestDownload:
@@ -198,6 +209,8 @@ class TestDownload:
         folder = lm_studio()
         before = listing(folder)
         both = ["--target", "owner/target", "--drafter", "owner/drafter"]
+        assert main(["models", "fit", *both, "--json"]) == 0
+        assert MB < json.loads(capsys.readouterr().out)["disk"]["size"] < 2 * MB
         assert main(["models", "pull", *both]) == 0
         shown = capsys.readouterr()
         assert f"in “{folder}”. Only the drafter is downloaded." in shown.err and str(folder) in shown.out
