@@ -352,9 +352,15 @@ class ChatLibrary(QObject):
         """The import that is running, or None."""
         return self._imports[0] if self._imports else None
 
+    @Slot(object)
     def import_file(self, file: Path) -> None:
-        """Import chats from a file of Slipstream, ChatGPT, or Claude."""
-        taken, run = set(self.entries), RunningImport(file.name)
+        """Import chats from a file or a folder of Slipstream or another app."""
+        self.import_files([file])
+
+    def import_files(self, files: Sequence[Path]) -> None:
+        """Import chats from several files as one."""
+        name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
+        taken, run = set(self.entries), RunningImport(name)
 
         def report(pause: Pause, share: float) -> None:
             pause()
@@ -366,7 +372,7 @@ class ChatLibrary(QObject):
 
         def work(store: Store, pause: Pause) -> ImportOutcome | Notice:
             try:
-                return chat_import.import_into(store, file, taken, partial(report, pause))
+                return chat_import.import_into(store, files, taken, partial(report, pause))
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="import", help=_EXPORTS)
             except chat_import.ImportCanceled:

@@ -1,4 +1,4 @@
-"""Import of chats from files of Slipstream, ChatGPT, and Claude."""
+"""Import of chats from files of Slipstream and of other apps."""
 
 import json
 import sqlite3
@@ -18,17 +18,24 @@ from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.chatgpt_files import ChatGptFiles
 from app.storage.claude_import import claude_chat, created_at, is_claude_chat
 from app.storage.encoded_files import EncodedFiles
+from app.storage.imported_files import JoinedFiles, LinkedImages
+from app.storage.jan_import import MESSAGES, THREAD, is_jan_thread, is_thread_folder, jan_chat, read_thread
 from app.storage.json_values import as_dict, as_text, as_time, parsed
+from app.storage.lm_studio_import import is_lm_studio_chat, lm_studio_chat, lm_studio_files
+from app.storage.open_webui_import import is_open_webui_chat, open_webui_chat
 from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
 from app.storage.recognition import KnownChats
 from app.storage.records import chat_from_json, files_of, fill
 from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database, snapshots
 from app.storage.store import Folder, Store
-from app.text.language import tr
-from mlx_engine.contract.errors import UserError
+from app.text.language import tr, translated
+from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, open_regular
 
 _PIECE = 1 << 24  # bytes per read
+_MOST_FILES = 10_000  # of a folder
+_MOST_REFUSED = 3  # files that a remark names
+_READ = 0.4  # share of an import after which all chats have been read
 MAX_VALUES = 40_000_000  # in JSON; small values take up to 60 times as much memory as their text
 
 Progress = Callable[[float], object]  # gets the share of an import that is done
@@ -68,12 +75,14 @@ class ImportOutcome:
 def _ignore(share: float) -> None: ...
 
 
-def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: Progress = _ignore) -> ImportOutcome:
-    """Store the chats of a file that the store doesn't have, all or none.
+def import_into(
+    store: Store, source: Path | Sequence[Path], taken: Iterable[str] = (), progress: Progress = _ignore
+) -> ImportOutcome:
+    """Store the chats of files that the store doesn't have, all or none.
 
     Args:
         store: the store.
-        file: Slipstream's JSON or database, or an export of ChatGPT or Claude.
+        source: Slipstream's JSON or database, an export or file of another app, a folder with these, or several files.
         taken: ids of chats that may not be stored yet.
         progress: called before each chat is read, compared, and stored, and between the lines or rows of the file. It may change
             the store.
@@ -81,9 +90,10 @@ def import_into(store: Store, file: Path, taken: Iterable[str] = (), progress: P
     Raises:
         UserError: the file can't be read or contains no chats, or the chats can't be saved.
     """
-    found = read(file, progress)
+    files = [source] if isinstance(source, Path) else source
+    found = read(files[0], progress) if len(files) == 1 else read_several(files, progress)
     try:
-        return _store(store, found, file.name, taken, progress)
+        return _store(store, found, files[0].name, taken, progress)
     finally:
         found.files.close()
 
@@ -92,7 +102,7 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
     lost: list[tuple[str, Node]] = []  # known messages whose files the library may lack
     completed: list[tuple[str, Node]] = []  # known messages with more images in the file
     outcome, known, ids = ImportOutcome(found.files, remark=found.remark), KnownChats(store), set(taken)
-    for one in _reported(found.chats, progress, 0.4, 0.7):
+    for one in _reported(found.chats, progress, _READ, 0.7):
         chat = one.chat
         if (stored := known.find(chat, one.dated)) is not None:
             outcome.known += 1
@@ -171,15 +181,21 @@ def _reported(items: Sequence[_T], progress: Progress, first: float, last: float
 
 
 def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
-    """Read the chats of a file.
+    """Read the chats of a file or a folder.
 
     Raises:
         UserError: the file can't be read or contains no chats.
     """
     name = file.name
     try:
-        if file.is_dir():  # an unpacked export of ChatGPT or Claude
-            file = file / "conversations.json"
+        if file.name in (THREAD, MESSAGES) and is_thread_folder(file.parent):
+            file = file.parent
+        if is_thread_folder(file):
+            return _from_thread(file, progress)
+        if file.is_dir():
+            file = file / "conversations.json"  # an unpacked export of ChatGPT or Claude
+            if not file.exists() and (inside := _chat_files(file.parent)):
+                return read_several(inside, progress)
         if file.stat().st_size > MAX_BYTES:
             raise _too_large(name)
         with open_regular(file) as opened:
@@ -189,8 +205,7 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
         is_archive = start[:4] == b"PK\3\4"
         encoded = EncodedFiles(file)
         content = _from_zip(file, progress) if is_archive else encoded.rest(partial(progress, 0.0))
-        if _values_in(content, progress) > MAX_VALUES:
-            raise _too_large(name)
+        _check_size(name, progress, content)
         text = content.decode(json.detect_encoding(content), "surrogatepass")
         del content
         data = parsed(text, partial(progress, 0.0))
@@ -199,12 +214,73 @@ def read(file: Path, progress: Progress = _ignore) -> ImportedChats:
     except (ValueError, RecursionError) as error:
         raise UserError(
             "import_not_json",
-            "“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, "
-            "or conversations.json from ChatGPT or Claude.",
+            "“{name}” isn't a valid JSON file. "
+            "Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.",
             name=name,
         ) from error
     del text
-    return from_json(data, name, progress, ChatGptFiles(file if is_archive else file.parent), encoded)
+    return from_json(data, name, progress, ChatGptFiles(file if is_archive else file.parent), encoded, file.parent)
+
+
+def _from_thread(folder: Path, progress: Progress) -> ImportedChats:
+    """Read Jan's thread in a folder. The remark counts messages that can't be read."""
+    thread = read_thread(folder, partial(_check_size, folder.name, progress))
+    imported = from_json(thread, folder.name, progress, place=folder)
+    if damaged := sum(not isinstance(one, Mapping) for one in thread["messages"]):
+        imported.remark = tr("Messages in “{name}” that can't be read: {count}.", name=folder.name, count=damaged)
+    return imported
+
+
+def read_several(files: Sequence[Path], progress: Progress = _ignore) -> ImportedChats:
+    """Read the chats of several files. The remark names those that can't be read.
+
+    Raises:
+        UserError: none of them has readable chats.
+    """
+    joined = JoinedFiles()
+    imported, remarks, empty, refused = ImportedChats(joined), list[str](), 0, list[tuple[Path, EngineText]]()
+    for number, file in enumerate(files):
+        try:
+            found = read(file, partial(_report_part, progress, number, len(files)))
+        except UserError as error:
+            if error.text.code == "import_all_damaged":
+                empty += 1  # such as a new chat
+            else:
+                refused.append((file, error.text))
+            continue
+        joined.add(found.files)
+        imported.chats += found.chats
+        imported.folders += found.folders
+        remarks.append(found.remark)
+    if refused and not imported.chats:
+        template = "None of the {count} files can be imported, such as “{name}”: {reason}"
+        raise UserError("import_none_readable", template, count=len(files), name=refused[0][0].name, reason=refused[0][1])
+    if not imported.chats:
+        raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=files[0].parent.name)
+    if empty:
+        remarks.append(tr("Skipped {chats} without readable messages.", chats=wording.chats(empty)))
+    for file, reason in refused[:_MOST_REFUSED]:
+        remarks.append(tr("Skipped “{name}”: {reason}", name=file.name, reason=translated(reason)))
+    if more := len(refused[_MOST_REFUSED:]):
+        remarks.append(tr("More files that can't be read: {count}.", count=more))
+    imported.remark = " ".join(filter(None, remarks))
+    return imported
+
+
+def _report_part(progress: Progress, number: int, count: int, share: float) -> None:
+    progress((number * _READ + share) / count)
+
+
+def _chat_files(folder: Path) -> list[Path]:
+    """Return a folder's conversations of LM Studio and threads of Jan, or JSON files."""
+    threads = {found.parent for pattern in (f"*/{THREAD}", f"threads/*/{THREAD}") for found in folder.glob(pattern)}
+    found = [*lm_studio_files(folder), *sorted(threads)] or sorted(folder.glob("*.json"))
+    return found[:_MOST_FILES]
+
+
+def _check_size(name: str, progress: Progress, content: bytes) -> None:
+    if len(content) > MAX_BYTES or _values_in(content, progress) > MAX_VALUES:
+        raise _too_large(name)
 
 
 def _too_large(name: str) -> UserError:
@@ -217,6 +293,7 @@ def from_json(
     progress: Progress = _ignore,
     files: ChatGptFiles = _NO_FILES,
     encoded: EncodedFiles | None = None,
+    place: Path | None = None,
 ) -> ImportedChats:
     """Read chats from parsed JSON.
 
@@ -226,6 +303,7 @@ def from_json(
         progress: gets the share that is done.
         files: images of ChatGPT's export.
         encoded: images and PDFs of Slipstream's export that aren't in the JSON values.
+        place: the folder of the file, where LM Studio's and Jan's images are found.
 
     Raises:
         UserError: it contains no chats.
@@ -235,27 +313,47 @@ def from_json(
             raise newer(name)
         return _from_export(data, name, progress, encoded or EncodedFiles())
     found = data if isinstance(data, list) else [data]
-    conversations = [one for one in found if chatgpt_import.is_conversation(one) or is_claude_chat(one)]
+    conversations = [one for one in found if _is_chat(one)]
     if not conversations:
         raise UserError(
             "import_no_chats",
-            "“{name}” contains no chats. Choose a JSON file exported from Slipstream, "
-            "or conversations.json from ChatGPT or Claude.",
+            "“{name}” contains no chats. Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.",
             name=name,
         )
-    imported = ImportedChats(files)
-    for one in _reported(conversations, progress, 0.1, 0.4):
+    images = LinkedImages()
+    imported = ImportedChats(JoinedFiles(files, images))
+    for one in _reported(conversations, progress, 0.1, _READ):
         try:
-            chat = claude_chat(one) if is_claude_chat(one) else chatgpt_import.chat_from(one, files)
+            chat = _chat_of(one, files, images, place)
         except UserError:
             continue
-        if not chat.empty:
-            imported.chats.append(ImportedChat(chat, dated=as_time(one.get("create_time"), created_at(one)) > 0))
+        if not chat.chat.empty:
+            imported.chats.append(chat)
     if not imported.chats:
         raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
         imported.remark = tr("Skipped {chats} without readable messages.", chats=wording.chats(skipped))
     return imported
+
+
+def _is_chat(data: object) -> bool:
+    tests = (chatgpt_import.is_conversation, is_claude_chat, is_lm_studio_chat, is_jan_thread, is_open_webui_chat)
+    return any(is_chat(data) for is_chat in tests)
+
+
+def _chat_of(data: Any, files: ChatGptFiles, images: LinkedImages, place: Path | None) -> ImportedChat:
+    """Read a chat of another app.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    if is_claude_chat(data):
+        return ImportedChat(claude_chat(data), dated=created_at(data) > 0)
+    if chatgpt_import.is_conversation(data):
+        return ImportedChat(chatgpt_import.chat_from(data, files), dated=as_time(data.get("create_time"), 0.0) > 0)
+    if is_lm_studio_chat(data):
+        return lm_studio_chat(data, images, place)
+    return jan_chat(data, images, place) if is_jan_thread(data) else open_webui_chat(data, images)
 
 
 def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: EncodedFiles) -> ImportedChats:
@@ -270,7 +368,7 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: 
         if folder.id and folder.name:
             imported.folders.append(folder)
     known = {folder.id for folder in imported.folders}
-    for one in _reported(chats, progress, 0.1, 0.4):
+    for one in _reported(chats, progress, 0.1, _READ):
         try:
             chat = chat_from_json(one)
         except UserError as error:

@@ -6,17 +6,18 @@ Consecutive assistant messages become one reply. IDs are derived from ChatGPT's,
 """
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, TypeGuard
 
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node
 from app.storage.chatgpt_files import ChatGptFiles
+from app.storage.imported_messages import children_by_parent, derived_id, name_untitled
 from app.storage.json_values import as_dict, as_list, as_text, as_time
 from app.storage.reply import Reply
-from app.text.plain_text import NEW_CHAT, clean, title_from
+from app.text.plain_text import NEW_CHAT, clean
 from mlx_engine.contract.errors import UserError
 
+CHATGPT = "ChatGPT"
 THINKING = ("thoughts", "reasoning_recap")
 
 
@@ -39,43 +40,24 @@ def chat_from(data: Mapping[str, Any], files: ChatGptFiles) -> Chat:
     source = as_text(data.get("conversation_id")) or as_text(data.get("id"))
     chat = Chat(title or NEW_CHAT)
     if source:
-        chat.id = _derived_id(source)
+        chat.id = derived_id(CHATGPT, source)
     chat.created = as_time(data.get("create_time"), chat.created)
     chat.changed = max(as_time(data.get("update_time"), chat.created), chat.created)
-    children = _children(mapping)
+    children = children_by_parent(mapping, "parent", "children")
     waiting = [(one, chat.root) for one in reversed(children.pop("", []))]
     nodes: dict[str, Node] = {}
     while waiting:
         node_id, above = waiting.pop()
         nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created, files)
         if source and node is not above:
-            node.id = _derived_id(source, node_id)
+            node.id = derived_id(CHATGPT, source, node_id)
         waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
     if len(nodes) != len(mapping):  # nodes in a cycle have no path from a root
         raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
     if isinstance(current := data.get("current_node"), str) and current in nodes:
         chat.choose(nodes[current])
-    if not title and (first := next((node.text for node in chat.root.below() if node.text), "")):
-        chat.title = title_from(first)
+    name_untitled(chat, title)
     return chat
-
-
-def _derived_id(source: str, node_id: str = "") -> str:
-    text = f"ChatGPT\0{source}\0{node_id}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return child ids by parent id, in the order of `children`; roots are under ""."""
-    found: dict[str, list[str]] = {}
-    for node_id, node in mapping.items():
-        parent = as_dict(node).get("parent")
-        found.setdefault(parent if isinstance(parent, str) and parent in mapping and parent else "", []).append(node_id)
-    for node_id, below in found.items():
-        listed = as_list(as_dict(mapping.get(node_id)).get("children"))
-        order = {one: index for index, one in enumerate(listed) if isinstance(one, str)}
-        below.sort(key=lambda one, order=order: order.get(one, len(order)))  # type: ignore[misc]
-    return found
 
 
 def _add(above: Node, message: Mapping[str, Any], created: float, files: ChatGptFiles) -> Node:
@@ -100,7 +82,7 @@ def _add(above: Node, message: Mapping[str, Any], created: float, files: ChatGpt
         above.reply.answer = "\n\n".join(part for part in (above.reply.answer, text) if part)
         above.reply.thinking = "\n\n".join(part for part in (above.reply.thinking, thinking) if part)
         return above
-    model = as_text(metadata.get("model_slug")).strip() or "ChatGPT"
+    model = as_text(metadata.get("model_slug")).strip() or CHATGPT
     reply = Reply("plain", 0, answer=text, thinking=thinking, reason="eos", origin=model)
     return above.add(Node("assistant", reply=reply, created=at))
 

@@ -7,15 +7,14 @@ Tool calls and their results are left out. IDs are derived from Claude's, so imp
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, TypeGuard
 
 from app.storage.attached_files import cleaned
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node
+from app.storage.imported_messages import add_answer, add_question, derived_id, name_untitled
 from app.storage.json_values import as_dict, as_list, as_text, as_time
-from app.storage.reply import Reply
-from app.text.plain_text import NEW_CHAT, title_from
+from app.text.plain_text import NEW_CHAT
 
 MODEL = "Claude"  # exports don't name the model
 
@@ -29,7 +28,7 @@ def claude_chat(data: Mapping[str, Any]) -> Chat:
     title, source = as_text(data.get("name")).strip(), as_text(data.get("uuid"))
     chat = Chat(title or NEW_CHAT)
     if source:
-        chat.id = _derived(source)
+        chat.id = derived_id(MODEL, source)
     chat.created = created_at(data) or chat.created
     chat.changed = max(_seconds(data.get("updated_at")), chat.created)
     nodes: dict[str, Node] = {}
@@ -42,11 +41,10 @@ def claude_chat(data: Mapping[str, Any]) -> Chat:
         if not name or name in nodes:
             name = f"#{len(nodes)}"
         if source and node is not above:
-            node.id = _derived(source, name)
+            node.id = derived_id(MODEL, source, name)
         nodes[name] = above = node
     chat.choose(above)
-    if not title and (first := next((node.text for node in chat.root.below() if node.text), "")):
-        chat.title = title_from(first)
+    name_untitled(chat, title)
     return chat
 
 
@@ -61,28 +59,13 @@ def _seconds(text: object) -> float:
     return 0.0
 
 
-def _derived(source: str, message: str = "") -> str:
-    text = f"Claude\0{source}\0{message}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
 def _add(above: Node, message: Mapping[str, Any], created: float) -> Node:
     """Add or skip a message, and return the node to which the next one is added."""
     sender, at = message.get("sender"), _seconds(message.get("created_at")) or created
     text, thinking = _texts(message)
     if sender == "human":
-        attached = _attachments(message)
-        if not text.strip() and not attached:
-            return above
-        return above.add(Node("user", text=text, attachments=attached, created=at))
-    if sender != "assistant" or not (text.strip() or thinking.strip()):
-        return above
-    if above.role == "assistant" and above.reply is not None and not above.children:
-        above.reply.answer = "\n\n".join(filter(None, (above.reply.answer, text)))
-        above.reply.thinking = "\n\n".join(filter(None, (above.reply.thinking, thinking)))
-        return above
-    reply = Reply("plain", 0, answer=text, thinking=thinking, reason="eos", origin=MODEL)
-    return above.add(Node("assistant", reply=reply, created=at))
+        return add_question(above, text, _attachments(message), at)
+    return add_answer(above, text, thinking, MODEL, at) if sender == "assistant" else above
 
 
 def _texts(message: Mapping[str, Any]) -> tuple[str, str]:

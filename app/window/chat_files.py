@@ -41,6 +41,7 @@ class ChatFiles:
         return (
             Command("attach", tr("&Attach Files…"), self.attach, ("Ctrl+Shift+A",)),
             Command("import_chats", tr("&Import Chats…"), self.import_chats),
+            Command("import_folder", tr("Import Chats from Folde&r…"), self.import_folder),
             Command("export", export_title, self.export, ("Ctrl+Shift+S",), targets),
             Command("print", tr("&Print…"), self.print_chat, QKeySequence.StandardKey.Print, lambda: len(targets()) == 1),
             Command("export_all", tr("Export A&ll Chats…"), self.export_all, needs=any_chat),
@@ -94,9 +95,14 @@ class ChatFiles:
             self._library.export_chats(chats, file)
 
     def import_chats(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self._window, tr("Import Chats"), "", tr("Chats (*.json *.zip *.db);;All files (*)"))
-        if file:
-            self._library.import_file(Path(file))
+        kinds = tr("Chats (*.json *.jsonl *.zip *.db);;All files (*)")
+        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Import Chats"), "", kinds)
+        if files:
+            self._library.import_files([Path(file) for file in files])
+
+    def import_folder(self) -> None:
+        if folder := QFileDialog.getExistingDirectory(self._window, tr("Import Chats")):
+            self._library.import_file(Path(folder))
 
     def delete_all(self) -> None:
         question = tr(

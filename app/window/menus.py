@@ -37,7 +37,8 @@ class Menus(QObject):
         return self._actions[self._commands[id]]
 
     def _bar(self) -> tuple[Menu, ...]:
-        files = "new_chat new_folder - models tune tools - attach screenshot - import_chats export export_all print"
+        imports, exports = "import_chats import_folder", "export export_all print"
+        files = f"new_chat new_folder - models tune tools - attach screenshot - {imports} {exports}"
         edit = "undo redo - cut copy paste - select_all - copy_reply"
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"

@@ -260,6 +260,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
+            <source>{count} files</source>
+            <translation>{count} Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
         </message>
@@ -795,6 +800,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>In the Hugging Face cache</source>
+            <translation>Im Cache von Hugging Face</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>In your folder</source>
             <translation>In Ihrem Ordner</translation>
         </message>
@@ -1037,6 +1047,11 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>In one of your model folders.</source>
             <translation>In einem Ihrer Modellordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In the Hugging Face cache.</source>
+            <translation>Im Cache von Hugging Face.</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
@@ -1440,8 +1455,23 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
+            <source>Messages in “{name}” that can't be read: {count}.</source>
+            <translation>Nachrichten in „{name}“, die nicht lesbar sind: {count}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>More files that can't be read: {count}.</source>
+            <translation>Weitere Dateien, die nicht lesbar sind: {count}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
             <source>Skipped {chats} without readable messages.</source>
             <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>Skipped “{name}”: {reason}</source>
+            <translation>„{name}“ wurde übersprungen: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -5065,11 +5095,6 @@
         </message>
         <message>
             <location filename="../../app/views/settings/chat_files_row.py" />
-            <source>{count} files</source>
-            <translation>{count} Dateien</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings/chat_files_row.py" />
             <source>{files} in your chats, {size}</source>
             <translation>{files} in Ihren Chats, {size}</translation>
         </message>
@@ -6625,8 +6650,8 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Chats (*.json *.zip *.db);;All files (*)</source>
-            <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
+            <source>Chats (*.json *.jsonl *.zip *.db);;All files (*)</source>
+            <translation>Chats (*.json *.jsonl *.zip *.db);;Alle Dateien (*)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -6677,6 +6702,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>Chats importieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Import Chats from Folde&amp;r…</source>
+            <translation>Chats aus O&amp;rdner importieren …</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7465,8 +7495,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
-            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT oder Claude.</translation>
+            <extracomment>“{name}” contains no chats. Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.</extracomment>
+            <translation>„{name}“ enthält keine Chats. Wählen Sie eine Datei mit Chats von Slipstream, ChatGPT, Claude, LM Studio, Jan oder Open WebUI.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -7476,9 +7506,15 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
+            <source>import_none_readable</source>
+            <extracomment>None of the {count} files can be imported, such as “{name}”: {reason}</extracomment>
+            <translation>Keine der {count} Dateien kann importiert werden, zum Beispiel „{name}“: {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
-            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT oder Claude.</translation>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.</extracomment>
+            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie eine Datei mit Chats von Slipstream, ChatGPT, Claude, LM Studio, Jan oder Open WebUI.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -7503,6 +7539,12 @@
             <source>chat_not_a_tree</source>
             <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/jan_import.py" />
+            <source>jan_thread_damaged</source>
+            <extracomment>The thread in “{folder}” is damaged.</extracomment>
+            <translation>Der Thread in „{folder}“ ist beschädigt.</translation>
         </message>
         <message>
             <location filename="../../app/storage/records.py" />

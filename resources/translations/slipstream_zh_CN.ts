@@ -260,6 +260,11 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
+            <source>{count} files</source>
+            <translation>{count} 个文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
         </message>
@@ -795,6 +800,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>In the Hugging Face cache</source>
+            <translation>在 Hugging Face 缓存中</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>In your folder</source>
             <translation>在你的文件夹中</translation>
         </message>
@@ -1037,6 +1047,11 @@
             <location filename="../../app/session/pair_survey.py" />
             <source>In one of your model folders.</source>
             <translation>位于您的某个模型文件夹中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/pair_survey.py" />
+            <source>In the Hugging Face cache.</source>
+            <translation>在 Hugging Face 缓存中。</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
@@ -1440,8 +1455,23 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
+            <source>Messages in “{name}” that can't be read: {count}.</source>
+            <translation>“{name}”中无法读取的消息：{count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>More files that can't be read: {count}.</source>
+            <translation>其他无法读取的文件：{count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
             <source>Skipped {chats} without readable messages.</source>
             <translation>已略过 {chats}，没有可读取的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
+            <source>Skipped “{name}”: {reason}</source>
+            <translation>已跳过“{name}”：{reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -5065,11 +5095,6 @@
         </message>
         <message>
             <location filename="../../app/views/settings/chat_files_row.py" />
-            <source>{count} files</source>
-            <translation>{count} 个文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings/chat_files_row.py" />
             <source>{files} in your chats, {size}</source>
             <translation>聊天中有 {files}，{size}</translation>
         </message>
@@ -6625,8 +6650,8 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>Chats (*.json *.zip *.db);;All files (*)</source>
-            <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
+            <source>Chats (*.json *.jsonl *.zip *.db);;All files (*)</source>
+            <translation>对话 (*.json *.jsonl *.zip *.db);;所有文件 (*)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -6677,6 +6702,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>Import Chats</source>
             <translation>导入对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Import Chats from Folde&amp;r…</source>
+            <translation>从文件夹导入对话(&amp;R)…</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7465,8 +7495,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_no_chats</source>
-            <extracomment>“{name}” contains no chats. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
-            <translation>“{name}”不含对话。请选取 Slipstream 的 JSON 导出文件，或者 ChatGPT 或 Claude 的 conversations.json。</translation>
+            <extracomment>“{name}” contains no chats. Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.</extracomment>
+            <translation>“{name}”不包含对话。请选取包含 Slipstream、ChatGPT、Claude、LM Studio、Jan 或 Open WebUI 对话的文件。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -7476,9 +7506,15 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
+            <source>import_none_readable</source>
+            <extracomment>None of the {count} files can be imported, such as “{name}”: {reason}</extracomment>
+            <translation>{count} 个文件均无法导入，例如“{name}”：{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_import.py" />
             <source>import_not_json</source>
-            <extracomment>“{name}” isn't a valid JSON file. Choose a JSON file exported from Slipstream, or conversations.json from ChatGPT or Claude.</extracomment>
-            <translation>“{name}”不是有效的 JSON 文件。请选取 Slipstream 的 JSON 导出文件，或者 ChatGPT 或 Claude 的 conversations.json。</translation>
+            <extracomment>“{name}” isn't a valid JSON file. Choose a file with chats of Slipstream, ChatGPT, Claude, LM Studio, Jan, or Open WebUI.</extracomment>
+            <translation>“{name}”不是有效的 JSON 文件。请选取包含 Slipstream、ChatGPT、Claude、LM Studio、Jan 或 Open WebUI 对话的文件。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -7503,6 +7539,12 @@
             <source>chat_not_a_tree</source>
             <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/jan_import.py" />
+            <source>jan_thread_damaged</source>
+            <extracomment>The thread in “{folder}” is damaged.</extracomment>
+            <translation>“{folder}”中的会话已损坏。</translation>
         </message>
         <message>
             <location filename="../../app/storage/records.py" />

@@ -26,7 +26,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     )
     app.run("export_all")
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
-    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
+    monkeypatch.setattr(dialogs + "getOpenFileNames", lambda *args: ([str(file) + ".json"], ""))
     app.run("import_chats")
     app.until(lambda: "2 chats already there." in app.notices)
     app.library.delete(list(app.library.entries))
@@ -37,7 +37,7 @@ def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: P
     assert rows(app) == []
     app.run("undo_delete")  # what was said in them since would come back with them
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
-    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
+    monkeypatch.setattr(dialogs + "getOpenFileNames", lambda *args: ([str(tmp_path / "settings.ini")], ""))
     (tmp_path / "settings.ini").write_text("no chats")
     app.run("import_chats")
     app.until(lambda: any("isn't a valid JSON file" in notice for notice in app.notices))
@@ -64,6 +64,26 @@ def test_a_chat_is_exported_as_pdf_and_printed(start: Start, tmp_path: Path, mon
     app.run("print")
     app.until(lambda: bool(printed))
     assert "First question" in printed[0] and "Secret" not in printed[0]
+
+
+def test_a_folder_and_several_files_of_another_app_are_imported(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = start()
+    for number in (1, 2):
+        version = {"role": "user", "content": [{"type": "text", "text": f"Question {number}"}]}
+        chat = {"name": f"Chat {number}", "createdAt": 1_740_823_140_000 + number, "messages": [{"versions": [version]}]}
+        (tmp_path / f"{number}.conversation.json").write_text(json.dumps(chat))
+    (tmp_path / "3.conversation.json").write_text("{")
+    dialogs = "app.window.chat_files.QFileDialog."
+    monkeypatch.setattr(dialogs + "getExistingDirectory", lambda *args: str(tmp_path))
+    app.run("import_folder")
+    app.until(lambda: any(text.startswith("Imported 2 chats. Skipped “3.conversation.json”: ") for text in app.notices))
+    assert {"Chat 1", "Chat 2"} <= set(rows(app))
+    files = [str(tmp_path / f"{number}.conversation.json") for number in (1, 2)]
+    monkeypatch.setattr(dialogs + "getOpenFileNames", lambda *args: (files, ""))
+    app.run("import_chats")
+    app.until(lambda: "2 chats already there." in app.notices)
 
 
 @pytest.mark.parametrize(

@@ -137,5 +137,5 @@ def test_an_export_without_messages_is_refused() -> None:
 
 def test_the_summary_of_a_wrong_file_names_claude(tmp_path: Path) -> None:
     (file := tmp_path / "a.json").write_text("{}")
-    with pytest.raises(Exception, match="from ChatGPT or Claude"):
+    with pytest.raises(Exception, match="Claude, LM Studio"):
         read(file)
