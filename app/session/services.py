@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
+from app.session.benchmark_run import BenchmarkRunner
 from app.session.chat_library import ChatLibrary
 from app.session.chat_pages import ChatPages
 from app.session.chat_session import ChatSession
@@ -81,6 +82,7 @@ class Services(QObject):
         self.activity = activity = SessionActivity(
             loader, reply_runner, self.compare_runner, notices, lambda: self.session.chat, self
         )
+        self.benchmark = BenchmarkRunner(self.engine, activity, loader, self)
         self.chat_pages = ChatPages(library, loader, self)
         self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
         self.new_replies = NewReplies(session, library, reply_runner, self)
@@ -213,6 +215,7 @@ class Services(QObject):
         self._closed = True
         self.server.close()
         self.picker.close()
+        self.benchmark.close()
         self.conditions.close()
         self.tuning.close()
         self.connections.close()

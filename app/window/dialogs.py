@@ -19,6 +19,7 @@ from app.storage.wording import percent
 from app.text.language import tr
 from app.views.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.views.compare.compare_view import CompareDialog
+from app.views.machine.benchmark_dialog import BenchmarkDialog
 from app.views.machine.this_mac import ThisMacDialog
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
@@ -96,7 +97,14 @@ class Dialogs(QObject):
 
     @Slot()
     def show_this_mac(self) -> None:
-        self._show(ThisMacDialog, self._services.roofline_runner, self._services.memory, self._activity, self._loader)
+        is_new = self.find(ThisMacDialog) is None
+        dialog = self._show(ThisMacDialog, self._services.roofline_runner, self._services.memory, self._activity, self._loader)
+        if is_new:
+            dialog.benchmark_requested.connect(self.show_benchmark)
+
+    @Slot()
+    def show_benchmark(self) -> None:
+        self._show(BenchmarkDialog, self._services.benchmark, self._activity, self._loader)
 
     @Slot()
     def show_server(self) -> None:

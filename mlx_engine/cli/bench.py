@@ -6,34 +6,29 @@ prefill.
 """
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli import bench_merge, bench_picture, bench_ratio, bench_results, bench_sets, bench_streams, generate, session
 from mlx_engine.cli.bench_merge import ReportLine
 from mlx_engine.cli.bench_prompts import BenchPrompt
+from mlx_engine.cli.bench_report import BenchSettings, describe, load_averages, order
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.session import cancellable, folders, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.files import cannot_write, replace_file, write_json
 from mlx_engine.contract.machine_events import Roofline
-from mlx_engine.contract.requests import GenerationRequest, MeasureMachine, Sampling
-from mlx_engine.hardware import blas, machine
+from mlx_engine.contract.requests import MeasureMachine
+from mlx_engine.hardware import machine
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prompt_sets.published_sets import PROMPT_LIMIT, PUBLISHED_SETS, TOKEN_LIMIT
 
-_ALTERNATING: tuple[bench_results.BenchMode, ...] = (bench_results.PLAIN, bench_results.DFLASH)
 _DEFAULT_WIDTHS = (4, 8, 16)
 _TOKENS = 256  # limit per reply, except in published sets
-_GROUP = 4  # prompts between measurements of fixed widths
 _COUNTERS = Path("/sys/class/powercap")
 
 
@@ -79,12 +74,10 @@ class BenchPlan:
 
     prompts: Sequence[BenchPrompt]
     runs: int
-    max_tokens: int
+    settings: BenchSettings
     widths: tuple[int, ...] = ()
     cool_down_s: float = 0.0  # pause between runs
     rest: Callable[[float], None] = time.sleep
-    temperature: float = 0.0
-    thinking: bool = False
 
 
 def run(args: argparse.Namespace, client: EngineClient) -> int:
@@ -101,7 +94,7 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
     args.max_tokens = args.max_tokens or _TOKENS
     prompts = bench_sets.load(name, args)  # before the pair, which takes longer
     info = open_pair(client, args, calibrated=True)
-    before, meter = _load(), EnergyMeter()
+    before, meter = load_averages(), EnergyMeter()
     if args.streams:
         together = bench_streams.measure(client, bench_streams.plan_of(args, prompts))
         found = None if together is None else bench_streams.summarize(together)
@@ -109,11 +102,9 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
     plan = BenchPlan(
         prompts=prompts[: args.limit],
         runs=args.runs,
-        max_tokens=args.max_tokens,
+        settings=BenchSettings(args.max_tokens, args.temperature, args.thinking),
         widths=_widths(args, info.block_size),
         cool_down_s=args.cool_down,
-        temperature=args.temperature,
-        thinking=args.thinking,
     )
     measured = measure(client, plan, meter)
     if measured is not None and info.remote:  # this computer's energy says nothing about the server
@@ -144,28 +135,9 @@ def _report(
     if found is None:
         note("Stopped. There is nothing to report.")
         return 130
-    report = {
-        "pair": {
-            "name": info.name,
-            "target": info.target,
-            "drafter": info.drafter,
-            "drafter_kind": info.drafter_kind,
-            "family": info.family,
-            "block_size": info.block_size,
-            "drafter_weights": info.drafter_weights,
-            "tuned": info.tuned,
-            "remote": info.remote,
-        },
-        "machine": _machine(before, _load()),
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "set": name.name if isinstance(name, Path) else name,
-        "source": asdict(PUBLISHED_SETS[name]) if name in PUBLISHED_SETS else None,
-        "max_tokens": args.max_tokens,
-        "temperature": args.temperature,
-        "thinking": args.thinking,
-        "cool_down_s": args.cool_down,
-        **found,
-    }
+    settings = BenchSettings(args.max_tokens, args.temperature, args.thinking)
+    title = name.name if isinstance(name, Path) else name
+    report = describe(info, title, settings, before) | {"cool_down_s": args.cool_down, **found}
     if args.out is not None:
         write_json(args.out, report)
     if args.picture is not None:
@@ -215,16 +187,7 @@ def measure(client: EngineClient, plan: BenchPlan, meter: EnergyMeter) -> list[b
             for index, prompt, mode in order(prompts, number, fixed if number >= 0 else ()):
                 step = f"Run {number + 1} of {plan.runs}, prompt {index + 1} of {len(prompts)}"
                 progress(step if number >= 0 else "Warming up")
-                request = GenerationRequest(
-                    prompt.messages,
-                    mode=mode.mode,
-                    width=mode.width,
-                    sampling=Sampling(temperature=plan.temperature),
-                    seed=max(number, 0),
-                    max_tokens=plan.max_tokens,
-                    thinking=plan.thinking,
-                    reuse=False,
-                )
+                request = plan.settings.request(prompt, mode, number)
                 meter.joules()
                 reply = generate.show(cancellable(client, request), printing=False)
                 joules = meter.joules()
@@ -237,21 +200,6 @@ def measure(client: EngineClient, plan: BenchPlan, meter: EnergyMeter) -> list[b
     return measured
 
 
-def order(
-    prompts: list[BenchPrompt], number: int, fixed: tuple[bench_results.BenchMode, ...]
-) -> list[tuple[int, BenchPrompt, bench_results.BenchMode]]:
-    """Return the order of a run: prompt index, prompt, and mode."""
-    found = []
-    for start in range(0, len(prompts), _GROUP):
-        group = list(enumerate(prompts))[start : start + _GROUP]
-        for index, prompt in group:
-            found += [(index, prompt, mode) for mode in (_ALTERNATING if (number + index) % 2 else _ALTERNATING[::-1])]
-        for index, prompt in group if fixed else ():
-            first = (number + index) % len(fixed)
-            found += [(index, prompt, mode) for mode in fixed[first:] + fixed[:first]]
-    return found
-
-
 def _widths(args: argparse.Namespace, block: int) -> tuple[int, ...]:
     if args.widths is None:
         return tuple(sorted({*(width for width in _DEFAULT_WIDTHS if width < block), block} - {1}))
@@ -259,26 +207,6 @@ def _widths(args: argparse.Namespace, block: int) -> tuple[int, ...]:
         args.parser.error(f"width {too_wide[0]} exceeds the drafter's block size; use 2 to {block}.")
     widths: tuple[int, ...] = args.widths
     return widths
-
-
-def _load() -> list[float]:
-    return [round(value, 2) for value in os.getloadavg()]
-
-
-def _machine(load_before: list[float], load_after: list[float]) -> dict[str, Any]:
-    in_use, facts = blas.prepare(), machine.load_facts()
-    return {
-        "system": f"{platform.system()} {platform.release()}",
-        "device": "Metal" if in_use.name == "metal" else f"CPU, {os.cpu_count()} cores, {platform.machine()}",
-        "blas": in_use.name,
-        "threads": in_use.threads,
-        "load_before": load_before,
-        "load_after": load_after,
-        "python": platform.python_version(),
-        "mlx": version("mlx"),
-        "mlx_lm": version("mlx-lm"),
-        "facts": asdict(facts) if facts else None,
-    }
 
 
 def _run_roofline(args: argparse.Namespace, client: EngineClient) -> int:

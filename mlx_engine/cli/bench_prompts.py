@@ -8,6 +8,7 @@ Neighbors differ in kind, so that the first N prompts are mixed too.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,10 @@ SETS = {
     for name, prompts in json.loads((Path(resources.__file__).parent / "bench_prompts.json").read_text(encoding="utf-8")).items()
 }
 PROMPTS = SETS["mixed"]
+
+
+def from_texts(kind: str, texts: Iterable[str]) -> tuple[BenchPrompt, ...]:
+    return tuple(BenchPrompt(kind, (Message("user", text),)) for text in texts)
 
 
 def from_file(file: Path) -> tuple[BenchPrompt, ...]:

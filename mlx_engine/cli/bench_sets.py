@@ -5,10 +5,9 @@ import threading
 from functools import partial
 from pathlib import Path
 
-from mlx_engine.cli.bench_prompts import SETS, BenchPrompt, from_file
+from mlx_engine.cli.bench_prompts import SETS, BenchPrompt, from_file, from_texts
 from mlx_engine.cli.console import ProgressLine, note, print_json, say
 from mlx_engine.cli.model_pull import in_background
-from mlx_engine.contract.requests import Message
 from mlx_engine.prompt_sets.published_sets import PUBLISHED_SETS
 from mlx_engine.prompt_sets.set_download import download_set, find_set, read_set, remove_set
 
@@ -26,8 +25,7 @@ def load(name: str | Path, args: argparse.Namespace) -> tuple[BenchPrompt, ...]:
     if name in SETS:
         return SETS[name]
     chosen = PUBLISHED_SETS[name]
-    texts = read_set(find_set(chosen) or _download(name, args.json), chosen, args.limit)
-    return tuple(BenchPrompt(name, (Message("user", text),)) for text in texts)
+    return from_texts(name, read_set(find_set(chosen) or _download(name, args.json), chosen, args.limit))
 
 
 def _download(name: str, quiet: bool) -> Path:

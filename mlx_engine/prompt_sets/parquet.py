@@ -21,6 +21,7 @@ _OPTIONAL, _REPEATED = 1, 2
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # types of pages
 _PLAIN, _OLD_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8  # encodings
 _LARGEST_PAGE = 1 << 26  # bytes; writers aim for 1 MB
+_MOST_VALUES = 1 << 22  # of a page; writers aim for 20,000
 _DEEPEST = 16  # structs in structs; a footer has about five
 _Struct = dict[int, Any]
 
@@ -77,8 +78,8 @@ def _chunk(data: bytes, chunk: _Struct, optional: bool) -> Iterator[str | None]:
         elif kind in (_DATA, _DATA_2):
             about = page[5] if kind == _DATA else page[8]
             count = about[1]
-            if not 0 < count <= left:
-                raise NotReadable("a page has more values than its column")
+            if not 0 < count <= min(left, _MOST_VALUES):
+                raise NotReadable("a page has too many values")
             left -= count
             given, body, encoding = (_parts if kind == _DATA else _parts_2)(body, size, about, optional, decompress)
             yield from _page(body, encoding, words, given or [1] * count, count)

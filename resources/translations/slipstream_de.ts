@@ -3159,6 +3159,126 @@
             <translation>Ihre Vergleiche erscheinen hier.</translation>
         </message>
         <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Answers prompts with and without the drafter, one after the other. Published sets are downloaded from the model hub.</source>
+            <translation>Beantwortet Prompts nacheinander mit und ohne Drafter. Veröffentlichte Prompts werden vom Modell-Hub geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark</source>
+            <translation>Benchmark</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark progress</source>
+            <translation>Fortschritt des Benchmarks</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark report (*.json)</source>
+            <translation>Benchmark-Bericht (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Built-in prompts</source>
+            <translation>Integrierte Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Downloading the prompts: {share}</source>
+            <translation>Die Prompts werden geladen: {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Load a model to measure it.</source>
+            <translation>Laden Sie ein Modell, um es zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Number</source>
+            <translation>Anzahl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Paper: what the DFlash paper reports for this model.</source>
+            <translation>Paper: was die Veröffentlichung zu DFlash für dieses Modell angibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Pause the benchmark</source>
+            <translation>Benchmark anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Picture of the benchmark</source>
+            <translation>Bild des Benchmarks</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Prompts</source>
+            <translation>Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>SVG picture (*.svg)</source>
+            <translation>SVG-Bild (*.svg)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Picture</source>
+            <translation>Bild sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Picture…</source>
+            <translation>Bild sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Report</source>
+            <translation>Bericht sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Report…</source>
+            <translation>Bericht sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Start</source>
+            <translation>Starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Stop the benchmark</source>
+            <translation>Benchmark stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>paused</source>
+            <translation>angehalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>{done} of {total} replies</source>
+            <translation>{done} von {total} Antworten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/machine/memory_bar.py" />
             <source>Computing</source>
             <translation>Berechnung</translation>
@@ -3235,13 +3355,13 @@
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
-            <source>A server is in use. To measure this computer, load a model.</source>
-            <translation>Ein Server wird verwendet. Laden Sie ein Modell, um diesen Computer zu messen.</translation>
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
-            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
-            <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
+            <source>Benchmark…</source>
+            <translation>Benchmark …</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -3282,11 +3402,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Large matrix products, {dtype}</source>
             <translation>Große Matrixprodukte, {dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Load a model to measure it.</source>
-            <translation>Laden Sie ein Modell, um es zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -4007,11 +4122,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>Nicht von Slipstream überprüft</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Pause</source>
-            <translation>Anhalten</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -6030,11 +6140,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Continue</source>
-            <translation>Fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
         </message>
@@ -6442,11 +6547,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>Shown after the first steps</source>
             <translation>Wird nach den ersten Schritten angezeigt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Start</source>
-            <translation>Starten</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -7052,11 +7152,6 @@
             <location filename="../../app/window/report.py" />
             <source>Report a Problem</source>
             <translation>Problem melden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
-            <source>Save Report</source>
-            <translation>Bericht sichern</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />

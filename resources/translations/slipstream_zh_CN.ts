@@ -3159,6 +3159,126 @@
             <translation>您的比较会显示在这里。</translation>
         </message>
         <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>A server is in use. To measure this computer, load a model.</source>
+            <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Answers prompts with and without the drafter, one after the other. Published sets are downloaded from the model hub.</source>
+            <translation>依次在使用和不使用草稿模型的情况下回答提示词。已发布的提示词集从模型 Hub 下载。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark</source>
+            <translation>基准测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark progress</source>
+            <translation>基准测试进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Benchmark report (*.json)</source>
+            <translation>基准测试报告 (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Built-in prompts</source>
+            <translation>内置提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Downloading the prompts: {share}</source>
+            <translation>正在下载提示词：{share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Load a model to measure it.</source>
+            <translation>载入模型后即可测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Number</source>
+            <translation>数量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Paper: what the DFlash paper reports for this model.</source>
+            <translation>Paper：DFlash 论文中该模型的结果。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Pause</source>
+            <translation>暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Pause the benchmark</source>
+            <translation>暂停基准测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Picture of the benchmark</source>
+            <translation>基准测试图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Prompts</source>
+            <translation>提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>SVG picture (*.svg)</source>
+            <translation>SVG 图片 (*.svg)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Picture</source>
+            <translation>存储图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Picture…</source>
+            <translation>存储图片…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Report</source>
+            <translation>存储报告</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Save Report…</source>
+            <translation>存储报告…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Start</source>
+            <translation>开始</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Stop the benchmark</source>
+            <translation>停止基准测试</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>paused</source>
+            <translation>已暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>{done} of {total} replies</source>
+            <translation>已完成 {done} / {total} 个回复</translation>
+        </message>
+        <message>
             <location filename="../../app/views/machine/memory_bar.py" />
             <source>Computing</source>
             <translation>计算</translation>
@@ -3235,13 +3355,13 @@
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
-            <source>A server is in use. To measure this computer, load a model.</source>
-            <translation>正在使用服务器。要测量这台电脑，请载入模型。</translation>
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
-            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
-            <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
+            <source>Benchmark…</source>
+            <translation>基准测试…</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -3282,11 +3402,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Large matrix products, {dtype}</source>
             <translation>大型矩阵乘积，{dtype}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Load a model to measure it.</source>
-            <translation>载入模型后即可测量。</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -4007,11 +4122,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Not verified by Slipstream</source>
             <translation>未经 Slipstream 验证</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Pause</source>
-            <translation>暂停</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
@@ -6030,11 +6140,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Continue</source>
-            <translation>继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Continue this reply</source>
             <translation>继续此回复</translation>
         </message>
@@ -6442,11 +6547,6 @@
             <location filename="../../app/views/tuning/tune_dialog.py" />
             <source>Shown after the first steps</source>
             <translation>在最初几步之后显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tuning/tune_dialog.py" />
-            <source>Start</source>
-            <translation>开始</translation>
         </message>
         <message>
             <location filename="../../app/views/tuning/tune_dialog.py" />
@@ -7052,11 +7152,6 @@
             <location filename="../../app/window/report.py" />
             <source>Report a Problem</source>
             <translation>报告问题</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/report.py" />
-            <source>Save Report</source>
-            <translation>存储报告</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />

@@ -390,6 +390,7 @@ def main(code: str, folder: Path | None) -> int:
     show_server_in_use(window)
     window.dialogs.show_about()
     window.dialogs.show_this_mac()
+    window.dialogs.show_benchmark()
     settle(200)
     for dialog in window.findChildren(QDialog):
         look(type(dialog).__name__, dialog)

@@ -124,6 +124,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
     window.dialogs.show_help()
     window.dialogs.show_report()
     window.dialogs.show_this_mac()
+    window.dialogs.show_benchmark()
     window.dialogs.show_about()
     window.dialogs.show_palette()
     window.dialogs.show_server()

@@ -3,7 +3,7 @@
 import sys
 from math import floor, log10
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
@@ -40,6 +40,8 @@ def _phase_names() -> dict[str, str]:
 class ThisMacDialog(QDialog):
     """A window that measures when first opened. Closing it stops the measurement."""
 
+    benchmark_requested = Signal()
+
     def __init__(
         self,
         theme: Theme,
@@ -75,6 +77,7 @@ class ThisMacDialog(QDialog):
         self.bar = ThinBar(theme, tr("Measurement progress"))
         self.again = button(tr("Measure Again"), look="bordered", clicked=self._measure_again)
         self.test_kernels = button(tr("Test Kernels"), look="bordered", clicked=self._runner.test_kernels)
+        benchmark = button(tr("Benchmark…"), look="bordered", clicked=self.benchmark_requested.emit)
         close = button(tr("Close"), look="bordered", clicked=self.accept)
         page = column(
             self.chip,
@@ -86,6 +89,7 @@ class ThisMacDialog(QDialog):
             self.chart,
             self.remark,
             self.kernels,
+            row(benchmark, None),
             self.error,
             None,
             spacing=12,

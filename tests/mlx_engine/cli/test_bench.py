@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.cli import bench_ratio, bench_results, values
-from mlx_engine.cli.bench import BenchPlan, EnergyMeter, measure, order
+from mlx_engine.cli.bench import BenchPlan, EnergyMeter, measure
 from mlx_engine.cli.bench_prompts import PROMPTS, SETS, BenchPrompt
+from mlx_engine.cli.bench_report import BenchSettings, order
 from mlx_engine.cli.bench_results import DFLASH, PLAIN, BenchMode, MeasuredReply
 from mlx_engine.cli.main import main
 from mlx_engine.contract.events import CompletedReply
@@ -35,7 +36,7 @@ def test_plain_and_dflash_alternate_and_fixed_widths_follow_every_few_prompts() 
 
 def test_it_rests_between_runs_and_measures_every_mode() -> None:
     engine, rests = ScriptedEngine(), []
-    plan = BenchPlan(PROMPTS[:2], runs=3, max_tokens=9, widths=(4,), cool_down_s=7.0, rest=rests.append)
+    plan = BenchPlan(PROMPTS[:2], runs=3, settings=BenchSettings(9), widths=(4,), cool_down_s=7.0, rest=rests.append)
     measured = measure(EngineHost(lambda: engine), plan, EnergyMeter(Path("/nowhere")))
     assert measured is not None
     assert rests == [7.0, 7.0]
