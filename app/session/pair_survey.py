@@ -290,9 +290,15 @@ def _with_drafters(
     return replace(one, variants=tuple(variants))
 
 
-def _of_models(variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator) -> Variant:
-    """Estimate a pair on disk, and list its repos in the hub cache as deletable."""
-    if _in_hub_cache(target) or (drafter is not None and _in_hub_cache(drafter)):
+def _of_models(
+    variant: Variant, target: LocalModel, drafter: LocalModel | None, estimator: Estimator, named: bool = True
+) -> Variant:
+    """Estimate a pair on disk, and list its repos in the hub cache as deletable.
+
+    Args:
+        named: whether the target is the repo that its name says.
+    """
+    if named and (_in_hub_cache(target) or (drafter is not None and _in_hub_cache(drafter))):
         with suppress(UserError):
             variant = replace(variant, pair=Pair(target.repo, drafter.repo if drafter else None))
     return estimator.from_models(variant, target, drafter)
@@ -313,7 +319,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
         if target.is_drafter or target.problem or target_problem(target.config) or (target.repo.lower() in listed and not differs):
             continue
         fitting: list[LocalModel | None] = [*fitting_drafters(target.config, models), *([target] if target.head else [])]
-        variants = [_of_models(Variant(), target, drafter, estimator) for drafter in fitting]
+        variants = [_of_models(Variant(), target, drafter, estimator, named=not differs) for drafter in fitting]
         # a repo's name means the catalog's target
         offered = [] if differs else _offered(catalog, target, [drafter.repo for drafter in fitting if drafter], estimator)
         notes = [places.get(target.place, ""), translated(differs) if differs else ""]

@@ -22,6 +22,7 @@ from tests.app.scripted_engine import ScriptedEngine
 from tests.app.views.models.picker_page import card, look_at, opened, state
 from tests.hub.local_hub import LocalHub
 from tests.hub.repos import TARGET, config, target_files
+from tests.mlx_engine.models.downloads import fetch
 
 MB = 1_000_000
 
@@ -130,6 +131,17 @@ def test_a_folder_with_another_quantization_is_a_row_of_its_own(begin: Start, hu
     other = look_at(app, f"disk:{folder}")
     assert other.note.startswith("In LM Studio's models folder. Despite its name, it isn't owner/target: its weights have 4 bits.")
     assert [variant.pair for variant in other.variants] == [None]
+
+
+def test_a_folder_with_a_wrong_name_leaves_the_pair_of_that_name_alone(hub: LocalHub) -> None:
+    """Answers of the hub and downloads are told apart by the repos of a pair."""
+    fetch(hub, HubCache())
+    shutil.rmtree(HubCache().folder("owner/target"))
+    folder = lm_studio(bits=4)
+    rows = {one.id: one for one in survey().candidates}
+    other = rows[f"disk:{folder}"].shown
+    assert other.folders is not None and other.folders[1] is not None and other.pair is None
+    assert rows["zebra-1b"].shown.pair is not None and rows["zebra-1b"].shown.folders is None
 
 
 def test_another_copy_of_a_listed_model_needs_only_a_drafter(begin: Start, hub: LocalHub) -> None:
