@@ -112,11 +112,13 @@ def _marked(request: GenerationRequest, head: int, marks: str) -> Sequence[Messa
         marks: the marks.
     """
     messages = [*request.messages]
-    last = max((at for at, message in enumerate(messages) if message.role == "user"), default=0)
+    if not messages[head:] or messages[head].role != "user":
+        return messages  # templates render such chats in other ways
+    last = max(at for at, message in enumerate(messages) if message.role == "user")
     if request.tools and (words := messages[last].content.lstrip()):
         messages[last] = _with_mark(messages[last], len(messages[last].content) - len(words), marks[_LAST])
     later_system = any(message.role == "system" for message in messages[head:])  # may be rendered before the user's message
-    if messages[head:] and messages[head].role == "user" and messages[head].content[:1].strip() and not later_system:
+    if messages[head].content[:1].strip() and not later_system:
         messages[head] = _with_mark(messages[head], 0, marks[_FIRST])
     return messages
 
