@@ -12,6 +12,7 @@ from typing import Literal
 # A part is drawn as a whole, so small parts avoid drawing text that is off screen.
 MAX_PART_BLOCKS = 12
 MAX_PART_CHARS = 2500
+MAX_LINE_CHARS = 20_000  # of plain text in a block
 OBJECT = "\ufffc"  # replaces a formula in plain text
 
 Alignment = Literal["left", "center", "right"]
@@ -143,11 +144,20 @@ def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: in
 
 def plain_text_blocks(text: str) -> tuple[TextBlock, ...]:
     """Return one block per line of plain text, or several for a very long line."""
-    return tuple(
-        TextBlock((TextSpan(line[at : at + MAX_PART_CHARS]),) if line else ())
-        for line in text.split("\n")
-        for at in range(0, max(1, len(line)), MAX_PART_CHARS)
-    )
+    return tuple(block for line in text.split("\n") for block in line_blocks(line))
+
+
+def line_blocks(line: str) -> list[TextBlock]:
+    """Return the block of a line, or several that end behind spaces, if there are any."""
+    if not line:
+        return [TextBlock(())]
+    blocks, at = [], 0
+    while at < len(line):
+        end = at + MAX_LINE_CHARS
+        end = (line.rfind(" ", at, end) + 1 or end) if end < len(line) else end
+        blocks.append(TextBlock((TextSpan(line[at:end]),)))
+        at = end
+    return blocks
 
 
 def spans_text(spans: Sequence[TextSpan]) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from app.rendering.blocks import (
     Block,
@@ -15,6 +16,7 @@ from app.rendering.blocks import (
     TextSpan,
     char_index,
     document_parts,
+    line_blocks,
     plain_text,
     plain_text_blocks,
     qt_length,
@@ -63,7 +65,11 @@ def selected_markdown(text: str, source: StreamingMarkdown, start: PartPosition,
 
 def selected_plain_text(text: str, start: PartPosition, end: PartPosition) -> str:
     """Return the selected lines of plain text."""
-    return "\n".join(plain_text(block) for _, block in _selected_blocks(plain_text_blocks(text), start, end))
+    begins = set(accumulate((len(line_blocks(line)) for line in text.split("\n")), initial=0))
+    pieces: list[str] = []
+    for number, block in _selected_blocks(plain_text_blocks(text), start, end):
+        pieces += ["\n" if pieces and number in begins else "", plain_text(block)]
+    return "".join(pieces)
 
 
 def _selected_blocks(blocks: Sequence[Block], start: PartPosition, end: PartPosition) -> Iterator[tuple[int, Block]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import Qt
+from shiboken6 import isValid
 
 from app.session.context_use import use_text
 from app.storage import wording
@@ -54,6 +55,22 @@ def connected(app: Session, responses: Responses, **options: str) -> Iterator[Re
 
 def replies_asked(replay: Replay) -> int:
     return sum(method == "POST" for method, *_ in replay.seen)
+
+
+@pytest.mark.parametrize("use", ["52 tokens left", "12 older messages won't be read · 1,958 of 2,048 tokens used · 90 left"])
+def test_no_note_below_the_composer_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch, use: str) -> None:
+    """At the window's first size, the meter left no room for the host."""
+    monkeypatch.setattr(ContextView, "refresh", lambda view: isValid(view.label) and view.label.setText(use))
+    app = start()
+    labels = app.window.foot.goes_to, app.window.foot.context.label
+
+    def whole() -> bool:
+        return all(label.isVisible() and label.width() >= label.fontMetrics().horizontalAdvance(label.text()) for label in labels)
+
+    with connected(app, VLLM):
+        for width in (1000, 700, 1400, 700, 1000):
+            app.window.resize(width, 760)
+            app.until(lambda: whole() and app.window.foot.notes.geometry().width() == app.window.composer.width())
 
 
 def test_the_window_shows_where_messages_go(start: Start) -> None:

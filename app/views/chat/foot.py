@@ -1,6 +1,6 @@
 """The area below the chat: notes, the composer, and the context meter."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
@@ -29,9 +29,10 @@ from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
 NARROW = 620  # width in pixels below which legend and meter are stacked
+GAP = 8  # between notes
 NAMED = 480  # width in pixels at the default text size from which the composer shows the name of Thinking
 MAX_TITLE = 40  # characters
-BAR_WIDTH = 160  # maximum, in pixels
+BAR_WIDTH, LEAST_BAR = 160, 60  # maximum and minimum, in pixels
 SHOWN_FROM = 0.5  # of the context in use
 FILLING = 100_000  # stretch factor; the rest is less than a pixel
 
@@ -99,10 +100,24 @@ class Foot(QWidget):
     def _show_wait(self) -> None:
         self.waiting.show_text(self._message.note)
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._arrange_notes()
+        return super().event(event)
+
+    @Slot()
+    def _arrange_notes(self) -> None:
+        """Stack the notes if their whole texts don't fit next to each other."""
+        notes = [one for one in (self.legend, self.goes_to, self.quiet, self.compact, self.context) if not one.isHidden()]
+        needed = sum(one.sizeHint().width() + GAP for one in notes)
+        directions = QBoxLayout.Direction
+        is_narrow = self.width() < NARROW or needed > self.composer.width()
+        self.context.set_room(self.composer.width() - (self.compact.sizeHint().width() + GAP) * self.compact.isVisible())
+        self.notes.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        directions = QBoxLayout.Direction
-        self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
+        self._arrange_notes()
         self.thinking.show_name(self.width() >= self._theme.scaled(NAMED))
 
     @Slot()
@@ -139,6 +154,7 @@ class ContextView(QWidget):
         self._shown = False  # according to the last count, so that counting again neither shows nor hides it
         self._bar = ThinBar(theme, tr("Context"))
         self._bar.setMaximumWidth(BAR_WIDTH)
+        self._bar.setMinimumWidth(LEAST_BAR)
         self.label = small_label(theme, elided=True)
         self.label.setAccessibleName(tr("Context"))
         row(self._bar, self.label, parent=self)
@@ -150,6 +166,10 @@ class ContextView(QWidget):
         if explained != self._explained:
             self._explained = explained
             self.refresh()
+
+    def set_room(self, width: int) -> None:
+        """Show the bar only if the text needs less than a width in pixels."""
+        self._bar.setVisible(width >= self.label.sizeHint().width() + GAP + LEAST_BAR)
 
     @Slot()
     def refresh(self) -> None:

@@ -1,8 +1,10 @@
 """A copied selection parses to what was selected."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.rendering import blocks
 from app.rendering.blocks import (
     Block,
     CodeBlock,
@@ -13,10 +15,12 @@ from app.rendering.blocks import (
     TextSpan,
     document_parts,
     last_offset,
+    line_blocks,
     plain_text,
+    plain_text_blocks,
 )
 from app.rendering.markdown import parse_blocks
-from app.rendering.markdown_writer import selected_markdown, to_markdown
+from app.rendering.markdown_writer import selected_markdown, selected_plain_text, to_markdown
 from app.rendering.streaming import StreamingMarkdown
 from tests.benchmarks.recorded_engine import RICH
 
@@ -90,3 +94,16 @@ def test_a_fully_selected_reply_is_copied_as_written() -> None:
     source = StreamingMarkdown()
     source.append(RICH)
     assert selected_markdown(RICH, source, (0, 0), (1 << 30, 0)) == RICH.strip("\n")
+
+
+@given(st.text("ab \n", max_size=80), st.integers(1, 9))
+def test_long_lines_end_behind_spaces_and_are_copied_whole(text: str, most: int) -> None:
+    """They were broken within words, and copies had the breaks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "MAX_LINE_CHARS", most)
+        parts = document_parts(found := plain_text_blocks(text))
+        assert selected_plain_text(text, (0, 0), (len(parts) - 1, last_offset(found[parts[-1].first : parts[-1].end]))) == text
+        for line in text.split("\n"):
+            pieces = [plain_text(block) for block in line_blocks(line)]
+            assert "".join(pieces) == line
+            assert all(piece.endswith(" ") or (" " not in piece and len(piece) == most) for piece in pieces[:-1])
