@@ -1,4 +1,4 @@
-"""The library of chats, folders, and presets, without widgets.
+"""The library of chats, projects, and presets, without widgets.
 
 The list changes immediately; the database follows on its own thread.
 """
@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -18,10 +19,11 @@ from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
 from app.storage.chat_search import SearchHit
 from app.storage.chat_tree import Chat, Node, new_id
+from app.storage.project import Project
 from app.storage.recognition import add_missing
 from app.storage.records import chat_from_json, chat_to_json, files_in, fill
 from app.storage.settings import ChatSettings, Preset, built_in
-from app.storage.store import ChatSummary, Contents, FileUsage, Folder, Growth, Snapshot, Store
+from app.storage.store import ChatSummary, Contents, FileUsage, Growth, Snapshot, Store
 from app.storage.store_thread import Pause, StoreThread
 from app.text.language import tr, translated
 from app.text.plain_text import clean
@@ -60,6 +62,7 @@ class ChatLibrary(QObject):
     restored = Signal(object)  # list of ids
     became_private = Signal(object)  # list of ids
     revealed = Signal(str)  # id of a chat to open
+    moved = Signal(list, set, str)  # ids of chats, those of the projects that they were in or "", and that of the new one or ""
     messages_added = Signal(object)  # Chat that an import added messages or files to
     notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep to show, which was just added, or None
@@ -75,7 +78,7 @@ class ChatLibrary(QObject):
         self._store.unsaved_changed.connect(self._set_unsaved)
         self._store.start()
         self.entries: dict[str, ChatSummary] = {}
-        self.folders: dict[str, Folder] = {}
+        self.projects: dict[str, Project] = {}
         self._presets: dict[str, Preset] = {}
         self.read = False  # whether the database has been read
         self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes, and `drafts.NEXT_CHAT`
@@ -97,7 +100,7 @@ class ChatLibrary(QObject):
         self.read = True
         # Keep what was added after the read began
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
-        self.folders = {folder.id: folder for folder in contents.folders} | self.folders
+        self.projects = {project.id: project for project in contents.projects} | self.projects
         self._presets = {preset.name: preset for preset in contents.presets} | self._presets
         self.changed.emit()
         self.presets_changed.emit()
@@ -136,7 +139,7 @@ class ChatLibrary(QObject):
         """Save a chat and the given messages, parents first, then call `then`."""
         self._open[chat.id] = chat
         old = self.entries.get(chat.id)
-        snapshot = Snapshot.of(chat, nodes, old.folder if old else "", old.pinned if old else False)
+        snapshot = Snapshot.of(chat, nodes, self.project_of(chat), old.pinned if old else False)
         is_new = old is None and chat.id not in self._deleted
         if snapshot.summary != old and chat.id not in self._deleted:
             self.entries[chat.id] = snapshot.summary
@@ -174,9 +177,20 @@ class ChatLibrary(QObject):
     def pin(self, chat_id: str, pinned: bool) -> None:
         self._update(replace(self.entries[chat_id], pinned=pinned))
 
-    def move(self, chat_id: str, folder_id: str) -> None:
-        """Move a chat to a folder, or out of its folder if `folder_id` is empty."""
-        self._update(replace(self.entries[chat_id], folder=folder_id))
+    def project_of(self, chat: Chat) -> str:
+        """Return the ID of a chat's project, or an empty string."""
+        entry = self.entries.get(chat.id)
+        one = entry.project if entry is not None else chat.project
+        return one if one in self.projects else ""
+
+    def move(self, chat_ids: Sequence[str], project_id: str) -> None:
+        """Move chats to a project, or out of their projects if `project_id` is empty."""
+        moved = [one for one in chat_ids if one in self.entries and self.entries[one].project != project_id]
+        if moved and (not project_id or project_id in self.projects):
+            before = {self.entries[one].project for one in moved}
+            for one in moved:
+                self._update(replace(self.entries[one], project=project_id))
+            self.moved.emit(moved, before, project_id)
 
     def duplicate(self, chat_id: str, then: Callable[[str], None]) -> None:
         """Copy a chat with all branches and call `then` with the copy's id."""
@@ -186,9 +200,8 @@ class ChatLibrary(QObject):
             if chat is not None:
                 chat.renew_ids()
                 chat.title, chat.changed = tr("{title} copy", title=entry.title), time.time()
+                chat.project = entry.project
                 self.save(chat, chat.root.below())  # retried if the disk is full
-                if entry.folder in self.folders:
-                    self.move(chat.id, entry.folder)
                 then(chat.id)
 
         self._store.read(lambda store: unsaved or store.load(chat_id), copied)
@@ -209,7 +222,7 @@ class ChatLibrary(QObject):
 
         def restore() -> None:
             for entry in deleted:
-                self.entries[entry.id] = entry if entry.folder in self.folders else replace(entry, folder="")
+                self.entries[entry.id] = entry if entry.project in self.projects else replace(entry, project="")
             self._deleted.difference_update(ids)
             self._store.write(lambda store: store.delete(ids, deleted=False))
             self.restored.emit(ids)
@@ -220,33 +233,36 @@ class ChatLibrary(QObject):
         self.changed.emit()
         self.removed.emit(ids)
 
-    # Folders
+    # Projects
 
-    def add_folder(self, name: str) -> Folder:
-        folder = Folder(new_id(), " ".join(clean(name).split()) or tr("New Folder"), time.time())
-        self._save_folder(folder)
-        return folder
+    def add_project(self, name: str) -> Project:
+        project = Project(new_id(), " ".join(clean(name).split()) or tr("New Project"), time.time())
+        self._save_project(project)
+        return project
 
-    def rename_folder(self, folder_id: str, name: str) -> None:
-        """Rename a folder. An empty name is ignored."""
-        if name := " ".join(clean(name).split()):
-            self._save_folder(replace(self.folders[folder_id], name=name))
+    def change_project(self, project_id: str, **changes: Any) -> None:
+        """Change fields of a project. An empty name is ignored."""
+        old = self.projects[project_id]
+        new = replace(old, **changes)
+        new = replace(new, name=" ".join(clean(new.name).split()) or old.name)
+        if new != old:
+            self._save_project(new)
 
-    def delete_folder(self, folder_id: str) -> None:
-        """Delete a folder but not its chats."""
-        folder = self.folders.pop(folder_id)
-        inside = [entry.id for entry in self.entries.values() if entry.folder == folder_id]
+    def delete_project(self, project_id: str) -> None:
+        """Delete a project but not its chats."""
+        project = self.projects.pop(project_id)
+        inside = [entry.id for entry in self.entries.values() if entry.project == project_id]
         for one in inside:
-            self.entries[one] = replace(self.entries[one], folder="")
-        self._store.write(lambda store: store.delete_folder(folder_id))
+            self.entries[one] = replace(self.entries[one], project="")
+        self._store.write(lambda store: store.delete_project(project_id))
 
         def restore() -> None:
             for one in inside:
                 if one in self.entries:
-                    self.entries[one] = replace(self.entries[one], folder=folder_id)
-            self._save_folder(folder, inside)
+                    self.entries[one] = replace(self.entries[one], project=project_id)
+            self._save_project(project, inside)
 
-        self._add_undo(UndoStep(tr("Deleted the folder “{name}”", name=folder.name), tr("Undo &Delete"), restore))
+        self._add_undo(UndoStep(tr("Deleted the project “{name}”", name=project.name), tr("Undo &Delete"), restore))
         self.changed.emit()
 
     # Undo
@@ -318,7 +334,7 @@ class ChatLibrary(QObject):
 
     def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
         """Export chats to a file as JSON (.json) or Markdown."""
-        folders = dict(self.folders)
+        projects = dict(self.projects)
         unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
@@ -331,7 +347,7 @@ class ChatLibrary(QObject):
                     pause()
                     if chat := unsaved.get(entry.id) or store.load(entry.id, as_json):
                         chats.append((chat, entry))
-                return Notice(chat_export.export(chats, folders, to, pause), topic="export")
+                return Notice(chat_export.export(chats, projects, to, pause), topic="export")
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="export", help=_EXPORTS)
 
@@ -398,9 +414,10 @@ class ChatLibrary(QObject):
             return
         for chat in [chat for one in found.filled if (chat := self._open.get(one)) is not None]:
             self._store.read(partial(Store.load, chat_id=chat.id), partial(self._fill_in, chat))
-        self.folders = {folder.id: folder for folder in found.folders} | self.folders  # existing folders keep their names
+        untrusted = [project for project in found.untrusted if project.id not in self.projects]
+        self.projects = {project.id: project for project in found.projects} | self.projects  # existing projects stay as they are
         for one in found.chats:
-            self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
+            self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.project, one.pinned).summary
         ids = [one.chat.id for one in found.chats]
         texts, actions = [], []
         if ids:
@@ -418,6 +435,21 @@ class ChatLibrary(QObject):
             texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
+        for project in untrusted:
+            self.notified.emit(self._offer(project))
+
+    def _offer(self, project: Project) -> Notice:
+        """Return the offer to use what an imported project gives models access to."""
+
+        def use() -> None:
+            if project.id in self.projects:
+                self.change_project(project.id, new_chats=project.new_chats, documents=project.documents, model=project.model)
+
+        servers = project.new_chats.tool_servers if project.new_chats is not None else ()
+        named = [*project.documents, *([project.model.name] if project.model is not None else []), *servers]
+        listed = ", ".join(named)
+        text = tr("The file names documents, a model, or tools for “{project}”: {listed}.", project=project.name, listed=listed)
+        return Notice(text, topic=f"offer {project.id}", actions=(NoticeAction(tr("Use Them"), use, needed=True),))
 
     def _fill_in(self, chat: Chat, stored: Chat | None) -> None:
         """Give an open chat the images and PDFs that an import stored."""
@@ -460,7 +492,7 @@ class ChatLibrary(QObject):
         self._store.write(lambda store: store.update(entry), chat_id=entry.id)
         self.changed.emit()
 
-    def _save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:
-        self.folders[folder.id] = folder
-        self._store.write(lambda store: store.save_folder(folder, chat_ids))
+    def _save_project(self, project: Project, chat_ids: Sequence[str] = ()) -> None:
+        self.projects[project.id] = project
+        self._store.write(lambda store: store.save_project(project, chat_ids))
         self.changed.emit()

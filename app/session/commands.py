@@ -105,7 +105,7 @@ class Commands(QObject):
 
     changed = Signal()  # whether commands can run, their titles, or their switches
     ran = Signal(str)  # id of the command
-    rename_requested = Signal(str)  # id of a chat or folder
+    rename_requested = Signal(str)  # id of a chat or project
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Commands(QObject):
         super().__init__(parent)
         self._session, self._activity, self._library, self._loader = session, activity, library, loader
         self._comparer, self._compactor, self._notices = comparer, compactor, notices
-        # Kind ("chat" or "folder") and ID of the current row, and the selected chats, while the list has the focus
+        # Kind ("chat" or "project") and ID of the current row, and the selected chats, while the list has the focus
         self.selection: Callable[[], tuple[str, str, list[str]]] = lambda: ("", "", [])
         self.listed: Callable[[], list[str]] = lambda: list(self._library.entries)  # all chats in the order of the list
         self.copy_text: Callable[[str], object] = QGuiApplication.clipboard().setText
@@ -164,9 +164,9 @@ class Commands(QObject):
 
     @property
     def target(self) -> tuple[str, str]:
-        """Kind ("chat", "folder", or "") and ID of what commands act on."""
+        """Kind ("chat", "project", or "") and ID of what commands act on."""
         kind, id, _ = self.selection()
-        if (kind == "chat" and id in self._library.entries) or (kind == "folder" and id in self._library.folders):
+        if (kind == "chat" and id in self._library.entries) or (kind == "project" and id in self._library.projects):
             return kind, id
         id = self._session.chat.id
         return ("chat", id) if id in self._library.entries else ("", "")
@@ -202,7 +202,7 @@ class Commands(QObject):
 
         return (
             Command("new_chat", tr("&New Chat"), session.new_chat, Keys.New),
-            Command("new_folder", tr("New &Folder"), self._add_folder, ("Ctrl+Shift+N",)),
+            Command("new_project", tr("New &Project"), self._add_project, ("Ctrl+Shift+N",)),
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", pin_title, lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single),
@@ -212,8 +212,8 @@ class Commands(QObject):
             Command("next_chat", tr("&Next Chat"), partial(self._step, 1), ("Ctrl+Alt+Down",), lambda: library.entries),
         )
 
-    def _add_folder(self) -> None:
-        self.rename_requested.emit(self._library.add_folder(tr("New Folder")).id)
+    def _add_project(self) -> None:
+        self.rename_requested.emit(self._library.add_project(tr("New Project")).id)
 
     def _rename(self) -> None:
         self.rename_requested.emit(self.target[1])
@@ -222,7 +222,7 @@ class Commands(QObject):
         if chats := self.target_chats:
             self._library.delete(chats)
         else:
-            self._library.delete_folder(self.target[1])
+            self._library.delete_project(self.target[1])
 
     def _step(self, by: int) -> None:
         """Open the next or previous chat in the list."""
@@ -231,29 +231,25 @@ class Commands(QObject):
         if 0 <= place < len(ids):
             self._session.open_chat(ids[place])
 
-    def folders(self) -> Menu:
-        """Return the menu that moves the target chats to a folder."""
-        return Menu(tr("Move t&o Folder"), self._folder_commands, lambda: self.target_chats)
+    def projects(self) -> Menu:
+        """Return the menu that moves the target chats to a project."""
+        return Menu(tr("Move t&o Project"), self._project_commands, lambda: self.target_chats)
 
-    def _folder_commands(self) -> Sequence[Command | None]:
+    def _project_commands(self) -> Sequence[Command | None]:
         library, chats = self._library, self.target_chats
 
-        def move(folder: str) -> None:
-            for chat in chats:
-                if chat in library.entries and (not folder or folder in library.folders):
-                    library.move(chat, folder)
-
         def move_to_new() -> None:
-            folder = library.add_folder(tr("New Folder"))
-            move(folder.id)
-            self.rename_requested.emit(folder.id)
+            project = library.add_project(tr("New Project"))
+            library.move(chats, project.id)
+            self.rename_requested.emit(project.id)
 
-        def command(folder: str, name: str) -> Command:
-            inside = all(folder == library.entries[chat].folder for chat in chats)
-            return Command(f"move_to:{folder}", name.replace("&", "&&"), partial(move, folder), checked=lambda: inside)
+        def command(project: str, name: str) -> Command:
+            inside = all(project == library.entries[chat].project for chat in chats)
+            move = partial(library.move, chats, project)
+            return Command(f"move_to:{project}", name.replace("&", "&&"), move, checked=lambda: inside)
 
-        found = [command(folder.id, folder.name) for folder in library.folders.values()]
-        return [command("", tr("None")), *found, None, Command("move_to_new", tr("New Folder…"), move_to_new)] if chats else []
+        found = [command(project.id, project.name) for project in library.projects.values()]
+        return [command("", tr("None")), *found, None, Command("move_to_new", tr("New Project…"), move_to_new)] if chats else []
 
     # Replies
 

@@ -1,7 +1,7 @@
 """The pairs and connections that were used recently, to switch between them."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
@@ -11,41 +11,12 @@ from app.session.model_list import Candidate
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.storage.json_values import parse_json, read_as
+from app.storage.recent_model import RecentModel
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
-from mlx_engine.models.library.pair import demo_pair
 
 MOST_RECENT = 6  # that aren't pinned
 _SETTING = "recent_models"
-
-
-@dataclass(frozen=True)
-class RecentModel:
-    """A pair or a connection.
-
-    Attributes:
-        name: as the window showed it.
-        target, drafter: the folders; empty for the demo pair, a connection, or no drafter.
-        auto: whether Slipstream chose the drafter.
-        connection: the connection's name.
-        pinned: whether it stays listed.
-    """
-
-    name: str
-    target: str = ""
-    drafter: str = ""
-    auto: bool = False
-    connection: str = ""
-    pinned: bool = False
-
-    @property
-    def place(self) -> tuple[str, str, str | None]:
-        """Key of the model. All drafters that Auto chooses for a target share one."""
-        return self.connection, self.target, None if self.auto else self.drafter
-
-    @property
-    def folders(self) -> tuple[Path, Path | None]:
-        return (Path(self.target), Path(self.drafter) if self.drafter else None) if self.target else demo_pair()
 
 
 class RecentModels(QObject):
@@ -67,7 +38,7 @@ class RecentModels(QObject):
     @property
     def listed(self) -> list[RecentModel]:
         """Pinned models first, then those used last. Those that are gone are left out."""
-        return sorted((one for one in self._known if not self._is_gone(one)), key=lambda one: not one.pinned)
+        return sorted((one for one in self._known if not self.is_gone(one)), key=lambda one: not one.pinned)
 
     def in_use(self, one: RecentModel) -> bool:
         return self._loader.pair is not None and one.place == self._loaded.place
@@ -128,11 +99,7 @@ class RecentModels(QObject):
 
     @Slot(object, object)
     def _follow_move(self, old: Path, new: Path) -> None:
-        def follow(folder: str) -> str:
-            path = Path(folder)
-            return str(new / path.relative_to(old)) if folder and path.is_relative_to(old) else folder
-
-        self._keep([replace(one, target=follow(one.target), drafter=follow(one.drafter)) for one in self._known])
+        self._keep([one.moved(old, new) for one in self._known])
 
     def _keep(self, models: list[RecentModel]) -> None:
         recent = [one for one in models if not one.pinned][:MOST_RECENT]
@@ -140,7 +107,7 @@ class RecentModels(QObject):
         self._settings.setValue(_SETTING, json.dumps([asdict(one) for one in self._known]))
         self.changed.emit()
 
-    def _is_gone(self, one: RecentModel) -> bool:
+    def is_gone(self, one: RecentModel) -> bool:
         """Whether a connection was removed, or a pair isn't on the disk any more."""
         if one.connection:
             gone = self._picker.endpoints.find(one.connection) is None

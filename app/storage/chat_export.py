@@ -10,8 +10,9 @@ from typing import Any
 
 from app.storage import wording
 from app.storage.chat_tree import Chat, new_id
+from app.storage.project import Project
 from app.storage.records import chat_to_json, files_in
-from app.storage.store import ChatSummary, Folder
+from app.storage.store import ChatSummary
 from app.text.language import tr
 from app.text.plain_text import fenced
 from mlx_engine.contract.errors import UserError
@@ -24,13 +25,13 @@ _PIECES = 2000  # small pieces of text, such as numbers and keys, between two pa
 
 
 def export(
-    chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path, pause: Callable[[], object] = lambda: None
+    chats: Sequence[tuple[Chat, ChatSummary]], projects: Mapping[str, Project], to: Path, pause: Callable[[], object] = lambda: None
 ) -> str:
     """Write chats as JSON (.json) or Markdown, and return a message for the user.
 
     Args:
         chats: the chats and their entries.
-        folders: all folders.
+        projects: all projects.
         to: the file.
         pause: called between chats, and between pieces of their text.
 
@@ -40,7 +41,7 @@ def export(
     if not chats:
         raise UserError("nothing_to_export", "No chats to export.")
     if is_json(to):
-        values = to_json(chats, folders, pause)
+        values = to_json(chats, projects, pause)
         pieces = []
         for number, piece in enumerate(json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(values)):
             pieces.append(piece)
@@ -73,18 +74,18 @@ def check_size(size: int) -> None:
 
 
 def to_json(
-    chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], pause: Callable[[], object] = lambda: None
+    chats: Sequence[tuple[Chat, ChatSummary]], projects: Mapping[str, Project], pause: Callable[[], object] = lambda: None
 ) -> dict[str, Any]:
-    """Return complete chats, their folders, and their files as JSON values.
+    """Return complete chats, their projects, and their files as JSON values.
 
     `pause` is called between chats and between files.
     """
-    used = {summary.folder for _, summary in chats}
+    used = {summary.project for _, summary in chats}
     files = {digest: data for chat, _ in chats for digest, data in files_in(chat).items()}
     check_size(sum(map(len, files.values())))
     values, encoded = [], {}
     for chat, summary in chats:
-        values.append(chat_to_json(chat) | {"folder": summary.folder, "pinned": summary.pinned})
+        values.append(chat_to_json(chat) | {"folder": summary.project, "pinned": summary.pinned})
         pause()
     for digest, data in files.items():
         encoded[digest] = base64.b64encode(data).decode()
@@ -92,10 +93,15 @@ def to_json(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "folders": [{"id": one.id, "name": one.name, "created": one.created} for one in folders.values() if one.id in used],
+        "folders": [_project(one) for one in projects.values() if one.id in used],  # what earlier versions call them
         "chats": values,
         "files": encoded,
     }
+
+
+def _project(one: Project) -> dict[str, Any]:
+    """Return a project as JSON values. Its documents and model are named, but not included."""
+    return {"id": one.id, "name": one.name, "created": one.created, "settings": one.options()}
 
 
 def to_markdown(chat: Chat, with_thoughts: bool = True) -> str:

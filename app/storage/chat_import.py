@@ -24,10 +24,11 @@ from app.storage.json_values import as_dict, as_text, as_time, parsed
 from app.storage.lm_studio_import import is_lm_studio_chat, lm_studio_chat, lm_studio_files
 from app.storage.open_webui_import import is_open_webui_chat, open_webui_chat
 from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
+from app.storage.project import Project
 from app.storage.recognition import KnownChats
 from app.storage.records import chat_from_json, files_of, fill
 from app.storage.salvage import ImportedChat, ImportedChats, newer, read_database, snapshots
-from app.storage.store import Folder, Store
+from app.storage.store import Store
 from app.text.language import tr, translated
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, open_regular
@@ -56,7 +57,8 @@ class ImportOutcome:
     Attributes:
         files: data of images and PDFs, which the chats have without it.
         chats: the new chats.
-        folders: their folders.
+        projects: their projects, with settings that nobody has to trust.
+        untrusted: those of them whose documents, model, or tools the user may add.
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
         filled: those of them whose messages may have got back files that they lacked: the stored chats' ids.
@@ -65,7 +67,8 @@ class ImportOutcome:
 
     files: FileSource
     chats: list[ImportedChat] = field(default_factory=list)
-    folders: list[Folder] = field(default_factory=list)
+    projects: list[Project] = field(default_factory=list)
+    untrusted: list[Project] = field(default_factory=list)
     known: int = 0
     grown: list[tuple[str, Chat]] = field(default_factory=list)
     filled: set[str] = field(default_factory=set)
@@ -126,8 +129,9 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
             chat.renew_ids()
         ids |= own
         outcome.chats.append(one)
-    used = {one.folder for one in outcome.chats}
-    outcome.folders = [folder for folder in found.folders if folder.id in used]
+    used = {one.project for one in outcome.chats}
+    outcome.projects = [project.harmless for project in found.projects if project.id in used]
+    outcome.untrusted = [project for project in found.projects if project.id in used and project != project.harmless]
     try:
         for message in _filled(completed, found.files):
             store.complete([message])
@@ -150,7 +154,7 @@ def _add(store: Store, outcome: ImportOutcome, files: FileData, progress: Progre
         for snapshot in snapshots(_reported(outcome.chats, progress, 0.7, 1.0), files):
             made.append(snapshot.summary)
             store.save_hidden(snapshot)
-        store.show_all(made, outcome.folders)
+        store.show_all(made, outcome.projects)
     except BaseException:
         with suppress(sqlite3.Error):  # hidden chats are erased at the next launch, too
             store.erase(one.id for one in made)
@@ -250,7 +254,7 @@ def read_several(files: Sequence[Path], progress: Progress = _ignore) -> Importe
             continue
         joined.add(found.files)
         imported.chats += found.chats
-        imported.folders += found.folders
+        imported.projects += found.projects
         remarks.append(found.remark)
     if refused and not imported.chats:
         template = "None of the {count} files can be imported, such as “{name}”: {reason}"
@@ -357,24 +361,24 @@ def _chat_of(data: Any, files: ChatGptFiles, images: LinkedImages, place: Path |
 
 
 def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: EncodedFiles) -> ImportedChats:
-    chats, folders = data.get("chats"), data.get("folders")
-    if not isinstance(chats, list) or not isinstance(folders, list):
+    chats, projects = data.get("chats"), data.get("folders")
+    if not isinstance(chats, list) or not isinstance(projects, list):
         raise UserError("import_no_list", "“{name}” is damaged: it has no list of chats.", name=name)
     files.add(data.get("files"))
     imported = ImportedChats(files)
-    for one in folders:
+    for one in projects:
         found = as_dict(one)
-        folder = Folder(as_text(found.get("id")), as_text(found.get("name")), as_time(found.get("created"), time.time()))
-        if folder.id and folder.name:
-            imported.folders.append(folder)
-    known = {folder.id for folder in imported.folders}
+        project = Project(as_text(found.get("id")), as_text(found.get("name")), as_time(found.get("created"), time.time()))
+        if project.id and project.name:
+            imported.projects.append(project.with_options(found.get("settings")))
+    known = {project.id for project in imported.projects}
     for one in _reported(chats, progress, 0.1, _READ):
         try:
             chat = chat_from_json(one)
         except UserError as error:
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
-        folder_id = as_text(one.get("folder"))
-        inside, dated = folder_id if folder_id in known else "", as_time(one.get("created"), 0.0) > 0
+        project_id = as_text(one.get("folder"))
+        inside, dated = project_id if project_id in known else "", as_time(one.get("created"), 0.0) > 0
         imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated))
     return imported
 

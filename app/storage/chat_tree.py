@@ -144,7 +144,12 @@ class Cut:
 
 @dataclass(eq=False)
 class Chat:
-    """A message tree, title, and settings. `changed` is the time of the last question."""
+    """A message tree, title, and settings.
+
+    Attributes:
+        changed: the time of the last question.
+        project: the ID of the project of a new chat. The library knows those of stored chats.
+    """
 
     title: str = NEW_CHAT
     settings: ChatSettings = field(default_factory=ChatSettings)
@@ -152,6 +157,7 @@ class Chat:
     created: float = field(default_factory=time.time)
     changed: float = field(default_factory=time.time)
     root: Node = field(default_factory=lambda: Node("root"))
+    project: str = ""
     _turns: dict[tuple[str, str], Turn] = field(default_factory=dict)
 
     @property

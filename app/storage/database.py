@@ -28,6 +28,7 @@ _BAD_ROWS = {
     "chat": "NOT json_valid(settings) OR deleted < 1",
     "message": "NOT json_valid(details) OR EXISTS (SELECT 1 FROM message AS above WHERE above.id = message.parent "
     "AND (above.chat <> message.chat OR above.number >= message.number))",
+    "folder": "NOT json_valid(settings)",
     "preset": "NOT json_valid(settings)",
     "comparison": "NOT json_valid(record)",
 }
@@ -239,7 +240,7 @@ def _recover(damaged: Path, store: Store) -> ImportedChats | None:
     try:
         found = read_database(damaged)
         with closing(found.files):
-            store.save_all(snapshots(found.chats, found.files), found.folders)
+            store.save_all(snapshots(found.chats, found.files), found.projects)
     except Exception as error:  # the damaged file is kept, and the new one works
         log.error("Nothing could be recovered: %s", error, exc_info=not isinstance(error, _DAMAGE))
         return None

@@ -19,9 +19,10 @@ from app.storage.chat_tree import Chat, Node, new_id
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, as_time, parse_json
 from app.storage.pictures import NO_DATA, FileData, FileSource, StoredFile
+from app.storage.project import Project
 from app.storage.records import fill, node_from
 from app.storage.settings import ChatSettings, Preset
-from app.storage.store import Folder, Snapshot
+from app.storage.store import Snapshot
 from app.storage.stored_drafts import StoredDraft
 from app.text.language import tr
 from app.text.plain_text import NEW_CHAT, clean, title_from
@@ -44,10 +45,10 @@ _TEXTS = {
 
 @dataclass
 class ImportedChat:
-    """A chat, its folder's id or "", whether it is pinned, and if it has a date."""
+    """A chat, its project's id or "", whether it is pinned, and if it has a date."""
 
     chat: Chat
-    folder: str = ""
+    project: str = ""
     pinned: bool = False
     dated: bool = True
 
@@ -64,7 +65,7 @@ class ImportedChats:
 
     files: FileSource
     chats: list[ImportedChat] = field(default_factory=list)
-    folders: list[Folder] = field(default_factory=list)
+    projects: list[Project] = field(default_factory=list)
     presets: list[Preset] = field(default_factory=list)
     comparisons: list[ComparisonRecord] = field(default_factory=list)
     drafts: list[StoredDraft] = field(default_factory=list)
@@ -146,7 +147,7 @@ def snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapsh
     """Yield the chats with the data of their files, one at a time."""
     for one in chats:
         fill(one.chat.root.below(), files)
-        yield Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned)
+        yield Snapshot.of(one.chat, one.chat.root.below(), one.project, one.pinned)
         fill(one.chat.root.below(), NO_DATA)
 
 
@@ -188,20 +189,20 @@ def newer(name: str) -> UserError:
 def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats:
     """Read all readable chats, without the data of files. Deleted chats stay deleted."""
     reader = _Reader(files.database, pause)
-    folders = [
-        Folder(clean(one), clean(name), as_time(created, 0.0))
-        for one, name, created in reader.rows("folder", ("id", "name", "created"))
+    projects = [
+        Project(clean(one), clean(name), as_time(created, 0.0)).with_options(parse_json(options))
+        for one, name, created, options in reader.rows("folder", ("id", "name", "created", "settings"))
     ]
-    known = {folder.id for folder in folders}
+    known = {project.id for project in projects}
     found: dict[str, ImportedChat] = {}
     deleted: set[str] = set()
-    for one, title, folder, pinned, created, changed, gone, settings in reader.rows("chat", _CHAT):
+    for one, title, project, pinned, created, changed, gone, settings in reader.rows("chat", _CHAT):
         if as_time(gone, 0.0) >= 1.0:
             deleted.add(one)
             continue
         options = ChatSettings.from_json(parse_json(settings))
         chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
-        found[one] = ImportedChat(chat, folder if folder in known else "", pinned == 1)
+        found[one] = ImportedChat(chat, project if project in known else "", pinned == 1)
     for digest, number in list(reader.rows("file", ("digest", "rowid"))):
         pause()
         if not files.add(digest, number):
@@ -248,7 +249,7 @@ def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats
     lost = len(found) - len(chats) if reader.damaged else 0
     if lost:
         remark = tr("The file is damaged, and {chats} couldn't be recovered.", chats=wording.chats(lost))
-    return ImportedChats(files, chats, folders, presets, [one for one in records if one is not None], drafts, remark, lost)
+    return ImportedChats(files, chats, projects, presets, [one for one in records if one is not None], drafts, remark, lost)
 
 
 def _parents_first(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -151,7 +151,12 @@ BEGIN
 END;
 """
 
-STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)  # STEPS[n] migrates version n to n + 1
+# The window calls folders projects. `settings` is what the chats of a project begin with.
+_SEVENTH = """
+ALTER TABLE folder ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

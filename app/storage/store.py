@@ -15,6 +15,7 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.comparison_record import ComparisonRecord
 from app.storage.json_values import as_dict, parse_json
 from app.storage.pictures import StoredFile
+from app.storage.project import Project
 from app.storage.records import Row, build_tree, details, files_of, growth, node_from, suppliers, text_of, texts_of_calls
 from app.storage.schema import transaction
 from app.storage.settings import ChatSettings, Preset
@@ -27,6 +28,7 @@ MAX_COMPARISONS = 500
 FREE_BYTES = 1 << 20  # of the file that stay for later chats
 SHRINK_BYTES = 1 << 22  # given back to the disk in one step
 _INCREMENTAL = 2  # of `PRAGMA auto_vacuum`
+_ADD_PROJECT = "INSERT INTO folder (id, name, created, settings) VALUES (?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,9 @@ class ChatSummary:
     title: str
     created: float
     changed: float
-    folder: str = ""
+    project: str = ""
     pinned: bool = False
     private: bool = False
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A named group of chats."""
-
-    id: str
-    name: str
-    created: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class Contents:
     """What is read at launch. `open_chat` is a chat's id or empty."""
 
     chats: tuple[ChatSummary, ...]
-    folders: tuple[Folder, ...]
+    projects: tuple[Project, ...]
     presets: tuple[Preset, ...]
     open_chat: str
     drafts: tuple[StoredDraft, ...] = ()
@@ -80,9 +73,9 @@ class Snapshot:
     files: tuple[tuple[str, tuple[StoredFile, ...]], ...]  # of each message, by its id
 
     @classmethod
-    def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
+    def of(cls, chat: Chat, nodes: Iterable[Node], project: str = "", pinned: bool = False) -> "Snapshot":
         """Take a snapshot. Each message comes after its parent."""
-        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned, chat.settings.private)
+        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, project, pinned, chat.settings.private)
         saved = tuple(nodes)
         files = tuple((node.id, tuple(files_of(node))) for node in saved)
         return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in saved), files)
@@ -145,13 +138,16 @@ class Store:
             )
 
     def contents(self) -> Contents:
-        folders = tuple(Folder(*row) for row in self._db.execute("SELECT id, name, created FROM folder ORDER BY created"))
+        projects = tuple(
+            Project(one, name, created).with_options(parse_json(options))
+            for one, name, created, options in self._db.execute("SELECT id, name, created, settings FROM folder ORDER BY created")
+        )
         presets = tuple(
             Preset(name, ChatSettings.from_json(parse_json(settings)))
             for name, settings in self._db.execute("SELECT name, settings FROM preset ORDER BY name")
         )
         note = self._db.execute("SELECT value FROM note WHERE name = 'open_chat'").fetchone()
-        return Contents(self.chats(), folders, presets, note[0] if note else "", read_drafts(self._db))
+        return Contents(self.chats(), projects, presets, note[0] if note else "", read_drafts(self._db))
 
     def chats(self) -> tuple[ChatSummary, ...]:
         """Return all chats that are not deleted."""
@@ -161,8 +157,8 @@ class Store:
             "FROM chat WHERE deleted IS NULL ORDER BY changed"
         )
         return tuple(
-            ChatSummary(one, title, made, said, folder, bool(pinned), private == 1)
-            for one, title, made, said, folder, pinned, private in rows
+            ChatSummary(one, title, made, said, project, bool(pinned), private == 1)
+            for one, title, made, said, project, pinned, private in rows
         )
 
     def set_open_chat(self, chat_id: str) -> None:
@@ -213,24 +209,24 @@ class Store:
             (clean(growth.text), clean(growth.thinking), growth.suppliers, *2 * (json.dumps(growth.details),), growth.message),
         )
 
-    def save_all(self, snapshots: Iterable[Snapshot], folders: Iterable[Folder] = ()) -> None:
-        """Save several chats and their folders, all or none, keeping existing folders."""
+    def save_all(self, snapshots: Iterable[Snapshot], projects: Iterable[Project] = ()) -> None:
+        """Save several chats and their projects, all or none, keeping existing projects."""
         with transaction(self._db) as db:
-            _add_folders(db, folders)
+            _add_projects(db, projects)
             for snapshot in snapshots:
                 _write(db, snapshot)
 
     def save_hidden(self, snapshot: Snapshot) -> None:
-        """Save a chat of an unfinished import, like a deleted one and outside its folder."""
+        """Save a chat of an unfinished import, like a deleted one and outside its project."""
         with transaction(self._db) as db:
-            _write(db, replace(snapshot, summary=replace(snapshot.summary, folder="")))
+            _write(db, replace(snapshot, summary=replace(snapshot.summary, project="")))
             db.execute("UPDATE chat SET deleted = ? WHERE id = ?", (time.time(), snapshot.summary.id))
 
-    def show_all(self, chats: Iterable[ChatSummary], folders: Iterable[Folder]) -> None:
-        """Show the hidden chats of a finished import in their folders."""
+    def show_all(self, chats: Iterable[ChatSummary], projects: Iterable[Project]) -> None:
+        """Show the hidden chats of a finished import in their projects."""
         with transaction(self._db) as db:
-            _add_folders(db, folders)
-            placed = [(chat.folder, chat.id) for chat in chats]
+            _add_projects(db, projects)
+            placed = [(chat.project, chat.id) for chat in chats]
             db.executemany("UPDATE chat SET deleted = NULL, folder = nullif(?, '') WHERE id = ?", placed)
 
     def erase(self, chat_ids: Iterable[str]) -> None:
@@ -270,10 +266,10 @@ class Store:
         return FileUsage(*self._db.execute(query, ids).fetchone())
 
     def update(self, summary: ChatSummary) -> None:
-        """Save a stored chat's title, folder, pin, and time."""
+        """Save a stored chat's title, project, pin, and time."""
         self._db.execute(
             "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, changed = ? WHERE id = ?",
-            (clean(summary.title), summary.folder, summary.pinned, summary.changed, summary.id),
+            (clean(summary.title), summary.project, summary.pinned, summary.changed, summary.id),
         )
 
     def choose(self, siblings: Sequence[str], chosen: str) -> None:
@@ -330,20 +326,20 @@ class Store:
     def _value(self, pragma: str) -> int:
         return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
 
-    # Folders and presets
+    # Projects and presets
 
-    def save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:
-        """Save a folder and move chats into it."""
+    def save_project(self, project: Project, chat_ids: Sequence[str] = ()) -> None:
+        """Save a project and move chats into it."""
         with transaction(self._db) as db:
             db.execute(
-                "INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name",
-                (folder.id, clean(folder.name), folder.created),
+                f"{_ADD_PROJECT} ON CONFLICT (id) DO UPDATE SET name = excluded.name, settings = excluded.settings",
+                _project_row(project),
             )
-            db.executemany("UPDATE chat SET folder = ? WHERE id = ?", [(folder.id, one) for one in chat_ids])
+            db.executemany("UPDATE chat SET folder = ? WHERE id = ?", [(project.id, one) for one in chat_ids])
 
-    def delete_folder(self, folder_id: str) -> None:
-        """Delete a folder but not its chats."""
-        self._db.execute("DELETE FROM folder WHERE id = ?", (folder_id,))
+    def delete_project(self, project_id: str) -> None:
+        """Delete a project but not its chats."""
+        self._db.execute("DELETE FROM folder WHERE id = ?", (project_id,))
 
     def save_preset(self, preset: Preset) -> None:
         values = (clean(preset.name), json.dumps(preset.settings.to_json()))
@@ -407,7 +403,7 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
     db.execute(
         "INSERT INTO chat (id, title, folder, pinned, created, changed, settings) VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET title = excluded.title, changed = excluded.changed, settings = excluded.settings",
-        (chat.id, clean(chat.title), chat.folder, chat.pinned, chat.created, chat.changed, settings),
+        (chat.id, clean(chat.title), chat.project, chat.pinned, chat.created, chat.changed, settings),
     )
     db.executemany(
         "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers, calls, "
@@ -434,9 +430,12 @@ def _add_files(db: sqlite3.Connection, message: str, files: Iterable[StoredFile]
         db.execute(owned, (message, file.digest))
 
 
-def _add_folders(db: sqlite3.Connection, folders: Iterable[Folder]) -> None:
-    new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
-    db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
+def _add_projects(db: sqlite3.Connection, projects: Iterable[Project]) -> None:
+    db.executemany(f"{_ADD_PROJECT} ON CONFLICT (id) DO NOTHING", map(_project_row, projects))
+
+
+def _project_row(project: Project) -> tuple[str, str, float, str]:
+    return project.id, clean(project.name), project.created, json.dumps(project.options())
 
 
 def _forget_words(db: sqlite3.Connection) -> None:

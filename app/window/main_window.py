@@ -176,7 +176,7 @@ class MainWindow(QMainWindow):
         menus = {
             "appearance": Menu(tr("&Appearance"), lambda: appearances),
             "contrast": Menu(tr("&Contrast"), lambda: contrasts),
-            "move_to_folder": commands.folders(),
+            "move_to_project": commands.projects(),
         }
         commands.add(*dialog_commands(self.dialogs, services.loader, services.tuning), *text_commands(self.transcript))
         commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))

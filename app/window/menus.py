@@ -12,10 +12,10 @@ from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
 
 _ROW_MENUS = {
-    "chat": "rename pin move_to_folder duplicate export - delete",
-    "chats": "move_to_folder export - delete",
-    "folder": "rename delete",
-    "": "new_chat new_folder import_chats",
+    "chat": "rename pin move_to_project duplicate export - delete",
+    "chats": "move_to_project export - delete",
+    "project": "rename delete",
+    "": "new_chat new_project import_chats",
 }
 
 
@@ -38,7 +38,7 @@ class Menus(QObject):
 
     def _bar(self) -> tuple[Menu, ...]:
         imports, exports = "import_chats import_folder", "export export_all print"
-        files = f"new_chat new_folder - models tune tools - attach screenshot - {imports} {exports}"
+        files = f"new_chat new_project - models tune tools - attach screenshot - {imports} {exports}"
         edit = "undo redo - cut copy paste - select_all - copy_reply"
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"
@@ -46,7 +46,7 @@ class Menus(QObject):
         replies = (
             f"stop compare compare_prompt - {modes} - compact undo_compact - edit regenerate resume previous_version next_version"
         )
-        chats = "rename pin move_to_folder duplicate delete delete_all - previous_chat next_chat"
+        chats = "rename pin move_to_project duplicate delete delete_all - previous_chat next_chat"
         support = "this_mac logs report - check_for_updates check_at_launch - about"
         titles = {
             tr("&File"): f"{files} - close_window settings quit",

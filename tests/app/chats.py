@@ -1,11 +1,13 @@
 """Hypothesis strategies for chats: trees of any shape, any text, replies in every state."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import get_args
 
 from hypothesis import strategies as st
 
 from app.storage.chat_tree import Chat, Node
+from app.storage.project import Project
+from app.storage.recent_model import RecentModel
 from app.storage.records import chat_to_json
 from app.storage.reply import Ending, Reply
 from app.storage.settings import ChatSettings
@@ -24,6 +26,16 @@ modes = st.sampled_from(["dflash", "plain"])
 samplings = st.builds(Sampling, shares, shares, st.integers(0, 1000), shares, shares, shares, shares)
 seeds = st.one_of(st.none(), st.integers(0, 2**64 - 1))
 settings = st.builds(ChatSettings, texts, st.one_of(st.none(), samplings), seeds, st.integers(1, 10**6), *[st.booleans()] * 3)
+names = texts.map(str.strip).filter(bool)
+projects = st.builds(
+    Project,
+    st.uuids().map(str),
+    names,
+    times,
+    st.one_of(st.none(), st.builds(replace, settings, tool_servers=st.lists(names, max_size=2).map(tuple))),
+    st.lists(names.map(lambda name: f"/{name}"), max_size=2, unique=True).map(tuple),
+    st.one_of(st.none(), st.builds(RecentModel, names, texts, texts, st.booleans(), texts)),
+)
 requests = st.builds(
     GenerationRequest,
     messages=st.one_of(st.just(()), texts.filter(bool).map(lambda text: (Message("system", text),))),

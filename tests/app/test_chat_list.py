@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
-from app.storage.store import ChatSummary, Folder
+from app.storage.project import Project
+from app.storage.store import ChatSummary
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
 from tests.app.conftest import Begin, Session, Start
@@ -26,10 +27,10 @@ from tests.app.test_chats_window import chat_with, rows
 def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
     app = begin(loaded=False)
     listed, library, draw = app.sidebar.list, app.library, random.Random(5)
-    library.folders = {one: Folder(one, f"Folder {one}", 0.0) for one in ("f", "g")}
+    library.projects = {one: Project(one, f"Project {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):
-        known, kind = list(library.entries), draw.choice(["new", "new", "title", "changed", "folder", "pinned", "gone"])
+        known, kind = list(library.entries), draw.choice(["new", "new", "title", "changed", "project", "pinned", "gone"])
         one = draw.choice(known) if known and kind != "new" else f"chat {step}"
         if kind == "gone":
             library.entries.pop(one, None)
@@ -38,12 +39,12 @@ def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
             fresh = {
                 "title": f"Again {step}",
                 "changed": now + step,
-                "folder": draw.choice(["", "f", "g"]),
+                "project": draw.choice(["", "f", "g"]),
                 "pinned": not old.pinned,
             }
             library.entries[one] = replace(old, **{kind: fresh[kind]}) if kind in fresh else old
         library.changed.emit()
-        expected = sections(library.entries.values(), library.folders.values(), time.time())
+        expected = sections(library.entries.values(), library.projects.values(), time.time())
         assert rows(app) == [row for each in expected for row in (f"[{each.title}]", *(entry.title for entry in each.chats))]
         assert all(listed.index_of(one).data(ID) == one for one in library.entries)
         if step % 30:
@@ -52,7 +53,7 @@ def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
         theme.set_text_size(20 if step == 150 else theme.text_pixels)
         for number, section in enumerate(expected):
             heading = listed.model().index(number, 0)
-            extra = 0 if section.folder else 8 if number else -4
+            extra = 0 if section.project else 8 if number else -4
             inside = [listed.model().index(row, 0, heading) for row in range(listed.model().rowCount(heading))]
             heights = [listed.sizeHintForIndex(index).height() - theme.row_height() for index in (heading, *inside)]
             assert heights == [extra, *[0] * len(inside)]
@@ -123,11 +124,11 @@ def test_shift_and_arrow_keys_select_without_opening(start: Start, qtbot: QtBot)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(listed, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert listed.selected == ids[::-1] and not any(timer.isActive() for timer in listed.findChildren(QTimer))
-    folder = app.library.add_folder("Work")
-    (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move t&o Folder")
+    folder = app.library.add_project("Work")
+    (menu,) = (menu for menu in app.window.findChildren(QMenu) if menu.title() == "Move t&o Project")
     menu.aboutToShow.emit()
     next(action for action in menu.actions() if action.text() == "Work").trigger()
-    assert {entry.folder for entry in app.library.entries.values()} == {folder.id}
+    assert {entry.project for entry in app.library.entries.values()} == {folder.id}
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     assert len(listed.selected) == 1
 
@@ -384,17 +385,17 @@ def test_a_restored_chat_moves_up_when_it_grows(begin: Begin) -> None:
     assert app.library.entries[one].changed == app.session.chat.changed > app.library.entries[other].changed
 
 
-def test_only_chats_that_are_dragged_from_the_list_move_to_a_folder(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_chats_that_are_dragged_from_the_list_move_to_a_project(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     app = begin()
     chats = [chat_with(app, "One"), chat_with(app, "Two")]
-    folder, listed = app.library.add_folder("Folder"), app.sidebar.list
+    folder, listed = app.library.add_project("Project"), app.sidebar.list
     listed.select_rows(chats)
     at = QPointF(listed.visualRect(listed.index_of(folder.id)).center())
     for source, expected in ((None, ""), (app.sidebar, ""), (listed, folder.id)):
         event = QDropEvent(at, Qt.DropAction.MoveAction, QMimeData(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
         monkeypatch.setattr(QDropEvent, "source", lambda event, source=source: source)  # Qt knows none, as nothing is dragged
         listed.dropEvent(event)
-        assert [app.library.entries[chat].folder for chat in chats] == [expected, expected]
+        assert [app.library.entries[chat].project for chat in chats] == [expected, expected]
 
 
 def test_a_new_reply_is_marked_until_its_chat_is_opened(begin: Begin) -> None:

@@ -206,14 +206,14 @@ def test_the_list_follows_changes_of_chats(begin: Begin) -> None:
     app.until(lambda: app.session.chat.id == first)
     app.run("pin")
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
-    folder = library.add_folder("Work")
-    library.move(second, folder.id)
+    folder = library.add_project("Work")
+    library.move([second], folder.id)
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
     app.run("duplicate")
     app.until(lambda: app.session.chat.title == "Renamed now copy")
     assert app.texts == [("# First *title*", "Fine.")]
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
-    library.delete_folder(folder.id)
+    library.delete_project(folder.id)
     assert "[Work]" not in rows(app) and "Second" in rows(app)
     app.run("undo_delete")
     assert rows(app)[2:4] == ["[Work]", "Second"]
@@ -321,17 +321,17 @@ def test_folders_and_presets_added_while_the_list_is_read_stay(begin: Begin) -> 
     library, loaded = app.library, []
     library.loaded.connect(loaded.append)
     library.load()
-    folder = library.add_folder("Work")
+    folder = library.add_project("Work")
     library.save_preset("Mine", ChatSettings())
     app.until(lambda: bool(loaded))
-    assert library.folders == {folder.id: folder} and library.can_delete_preset("Mine")
+    assert library.projects == {folder.id: folder} and library.can_delete_preset("Mine")
 
 
 def test_folders_expand_and_collapse_by_key_and_stay_so(begin: Begin, qtbot: QtBot) -> None:
     app = begin()
     one = chat_with(app, "Inside")
-    folder = app.library.add_folder("Work")
-    app.library.move(one, folder.id)
+    folder = app.library.add_project("Work")
+    app.library.move([one], folder.id)
     listed = app.sidebar.list
     select(app, folder.id)
     qtbot.keyClick(listed, Qt.Key.Key_Return)

@@ -16,9 +16,10 @@ from app.storage import chat_import, wording
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, OpenedStore, _why_unusable, open_store
+from app.storage.project import Project
 from app.storage.salvage import DatabaseFiles, ImportedChats, read_database
 from app.storage.settings import ChatSettings, Preset
-from app.storage.store import Folder, Snapshot, Store
+from app.storage.store import Snapshot, Store
 from app.storage.store_thread import StoreThread
 from mlx_engine.contract.errors import UserError
 from tests.app.scripted_engine import commit, done
@@ -28,7 +29,7 @@ CASES = 30 if settings().max_examples < SAMPLED else 1000
 COLUMNS = {
     "chat": ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings"),
     "message": ("id", "chat", "parent", "chosen", "text", "thinking", "created", "running", "details", "suppliers"),
-    "folder": ("id", "name", "created"),
+    "folder": ("id", "name", "created", "settings"),
     "preset": ("name", "settings"),
     "note": ("value",),
 }
@@ -56,13 +57,16 @@ def chat_of(title: str, pages: int = 1) -> Chat:
     return chat
 
 
+WORK = Project("f", "Work", 1.0, ChatSettings(system="Be kind."), ("/work",))
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Texts]:
     """Return a database with chats, a folder and a preset, and the texts of its chats."""
     file = tmp_path_factory.mktemp("sound") / FILE
     chats = [chat_of(f"Chat {number}", pages=1 + number % 2) for number in range(5)]
     with closing(Store(file)) as store:
-        store.save_folder(Folder("f", "Work", 1.0))
+        store.save_project(WORK)
         store.save_preset(Preset("Mine", ChatSettings(system="Be brief.")))
         for number, chat in enumerate((*chats, chat_of("Deleted"))):
             store.save(Snapshot.of(chat, chat.root.below(), "f" if number == 1 else "", pinned=number == 2), open_now=True)
@@ -180,7 +184,7 @@ class Run:
         self.opened: OpenedStore | None = None
         self.read: dict[str, Chat] = {}
         self.listed: dict[str, str] = {}  # folder by chat
-        self.folders: set[str] = set()
+        self.projects: set[str] = set()
         self.failed = 0
 
         def opened() -> OpenedStore:
@@ -198,14 +202,14 @@ class Run:
 
     def _look(self, store: Store) -> None:
         contents = store.contents()
-        self.listed = {entry.id: entry.folder for entry in contents.chats}
-        self.folders = {folder.id for folder in contents.folders}
+        self.listed = {entry.id: entry.project for entry in contents.chats}
+        self.projects = {folder.id for folder in contents.projects}
 
     def _load_all(self, store: Store) -> None:
         for entry in store.chats():
             chat = store.load(entry.id)
             assert chat is not None
-            assert entry.folder in self.folders | {""}
+            assert entry.project in self.projects | {""}
             self.read[entry.id] = chat
             store.search("answer")
 

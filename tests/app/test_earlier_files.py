@@ -45,7 +45,7 @@ def test_chats_open_with_versions_calls_files_and_folders(earlier: Session) -> N
         "Sag etwas über Regen": True,
     }
     chat = opened(earlier, "Why is the sky blue?")
-    assert [folder.name for folder in library.folders.values()] == ["Weather"] and library.entries[chat.id].folder
+    assert [folder.name for folder in library.projects.values()] == ["Weather"] and library.entries[chat.id].project
     first, second = chat.turns
     assert first.reply.answer == "The sky is blue because air scatters blue light more."
     assert first.reply.stats is not None and first.reply.stats.tokens_per_round == 4.5

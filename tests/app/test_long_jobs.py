@@ -66,7 +66,7 @@ def test_an_import_pauses_between_chats_and_shows_them_together(tmp_path: Path, 
         assert len(outcome.chats) == CHATS and pauses.saved > 3 * CHATS
         assert all(title.startswith("Between") for title in pauses.listed), "an import is complete or not there"
         assert len(store.chats()) == CHATS + pauses.saved
-        assert [one.folder for one in store.chats()].count("f") == own
+        assert [one.project for one in store.chats()].count("f") == own
         assert len(store.search("Question")) == CHATS
 
 

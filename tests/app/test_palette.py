@@ -35,13 +35,13 @@ def test_ranking_keeps_matches_and_the_order_of_equals(wanted: str, texts: list[
 
 
 def test_starts_of_words_score_higher_than_letters_inside() -> None:
-    commands = ["Find in Chat…", "New Chat", "Launch", "New Folder", "Rename", "Minimize"]
+    commands = ["Find in Chat…", "New Chat", "Launch", "New Project", "Rename", "Minimize"]
 
     def first(wanted: str) -> str:
         return rank(wanted, commands, lambda text: text)[0]
 
     assert first("nc") == "New Chat"
-    assert first("nf") == "New Folder"
+    assert first("np") == "New Project"
     assert first("ren") == "Rename"
     assert first("find") == "Find in Chat…"
     assert first("chat new") == "New Chat"

@@ -14,9 +14,11 @@ from app.storage.attachments import Attachment
 from app.storage.chat_search import terms_of
 from app.storage.chat_tree import Chat
 from app.storage.database import FILE, open_store
+from app.storage.project import Project
+from app.storage.recent_model import RecentModel
 from app.storage.reply import Reply
 from app.storage.settings import ChatSettings, Preset
-from app.storage.store import Folder, Snapshot, Store
+from app.storage.store import Snapshot, Store
 from app.storage.stored_drafts import StoredDraft
 from app.text import language
 from app.text.plain_text import clean
@@ -169,15 +171,15 @@ def test_folders_and_presets_are_stored(tmp_path: Path) -> None:
     chat = chat_of("One")
     with closing(Store(tmp_path / FILE)) as store:
         save(store, chat)
-        store.save_folder(Folder("f", "Work", 1.0), [chat.id])
+        store.save_project(Project("f", "Work", 1.0), [chat.id])
         store.save_preset(Preset("Mine", ChatSettings("Be brief.")))
         store.set_open_chat(chat.id)
     with closing(Store(tmp_path / FILE)) as store:
         contents = store.contents()
-        assert contents.folders == (Folder("f", "Work", 1.0),) and contents.chats[0].folder == "f"
+        assert contents.projects == (Project("f", "Work", 1.0),) and contents.chats[0].project == "f"
         assert contents.presets == (Preset("Mine", ChatSettings("Be brief.")),) and contents.open_chat == chat.id
-        store.delete_folder("f")
-        assert store.chats()[0].folder == ""
+        store.delete_project("f")
+        assert store.chats()[0].project == ""
 
 
 # Search
@@ -256,6 +258,16 @@ def test_a_pasted_megabyte_is_stored_and_found(store: Store) -> None:
 # Versions of the database
 
 
+SUMS = Project(
+    "folder-1",
+    "Sums",
+    1790000000.0,
+    ChatSettings(system="Count.", tool_servers=("Documents",)),
+    ("/sums",),
+    RecentModel("Pair", "/models/target", auto=True),
+)
+
+
 def migrate(steps: tuple[str, ...], file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         schema.migrate(database, steps)
@@ -274,7 +286,7 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             store.recover()
             contents = store.contents()
             (entry,) = contents.chats
-            assert (entry.title, entry.pinned, contents.folders[0].name) == ("What is 7 times 8?", True, "Sums")
+            assert (entry.title, entry.pinned, contents.projects[0].name) == ("What is 7 times 8?", True, "Sums")
             chat = store.load(entry.id)
             assert [turn.reply.answer for turn in chat.turns] == ["56.", "It is 63, of cou"]
             assert chat.turns[0].last.place == (2, 2) and chat.turns[1].reply.reason == "interrupted"
@@ -295,6 +307,7 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             assert len(store.search("expression")) == (version > 2)
             assert chat.turns[0].last.summary == "The product is known." * (version > 5)
             assert [hit.message for hit in store.search("product is")] == ["message-3"] * (version > 5)
+            assert contents.projects[0] == (SUMS if version > 6 else Project("folder-1", "Sums", 1790000000.0))
             assert is_sound(store)
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from app.storage import chat_export, chat_import
 from app.storage.chat_export import to_markdown
 from app.storage.chat_tree import Chat
+from app.storage.project import Project
 from app.storage.records import chat_from_json, chat_to_json
 from app.storage.salvage import ImportedChats
-from app.storage.store import ChatSummary, Folder, Snapshot, Store
+from app.storage.store import ChatSummary, Snapshot, Store
 from app.text.plain_text import clean
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Failed
@@ -42,13 +43,13 @@ def summary(chat: Chat, folder: str = "", pinned: bool = False) -> ChatSummary:
 @sampled(5)
 @given(st.lists(st.tuples(chats(), st.booleans(), st.booleans()), min_size=1, max_size=3))
 def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
-    folder = Folder("f", "Work & play", 5.0)
+    folder = Project("f", "Work & play", 5.0)
     rows = [(chat, summary(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
     text = json.dumps(chat_export.to_json(rows, {"f": folder}), ensure_ascii=False)
     back = chat_import.from_json(json.loads(text), "a file")
     assert all(same(one, other.chat) for (one, _), other in zip(rows, back.chats, strict=True))
-    assert [(one.folder, one.pinned) for one in back.chats] == [(row.folder, row.pinned) for _, row in rows]
-    assert back.folders == ([folder] if any(inside for _, inside, _ in made) else [])
+    assert [(one.project, one.pinned) for one in back.chats] == [(row.project, row.pinned) for _, row in rows]
+    assert back.projects == ([folder] if any(inside for _, inside, _ in made) else [])
 
 
 def places(value: object) -> list[tuple[Any, Any]]:
@@ -60,8 +61,8 @@ def places(value: object) -> list[tuple[Any, Any]]:
 def stored(imported: ImportedChats) -> None:
     """Store what was imported, as one transaction, and read it again."""
     with closing(Store(None)) as store:
-        snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in imported.chats]
-        store.save_all(snapshots, imported.folders)
+        snapshots = [Snapshot.of(one.chat, one.chat.root.below(), one.project, one.pinned) for one in imported.chats]
+        store.save_all(snapshots, imported.projects)
         assert len(store.contents().chats) == len(imported.chats)
         for one in imported.chats:
             loaded = store.load(one.chat.id)
@@ -72,7 +73,7 @@ def stored(imported: ImportedChats) -> None:
 @given(chats(), st.data())
 def test_import_refuses_an_export_only_for_values_of_its_structure(chat: Chat, data: st.DataObject) -> None:
     """Any value in a field of details, settings or folders is read, if need be as the default."""
-    record = json.loads(json.dumps(chat_export.to_json([(chat, summary(chat, "f"))], {"f": Folder("f", "Work", 5.0)})))
+    record = json.loads(json.dumps(chat_export.to_json([(chat, summary(chat, "f"))], {"f": Project("f", "Work", 5.0)})))
     (chat_record,) = record["chats"]
     structure = [record, record["chats"], chat_record, chat_record["messages"], *chat_record["messages"]]
     container, key = data.draw(st.sampled_from(places(record)))
@@ -89,9 +90,9 @@ def test_import_refuses_an_export_only_for_values_of_its_structure(chat: Chat, d
 def test_a_chat_whose_folder_is_not_text_has_none(value: object) -> None:
     chat = Chat()
     chat.ask("One", "plain")
-    record = chat_export.to_json([(chat, summary(chat, "f"))], {"f": Folder("f", "Work", 5.0)})
+    record = chat_export.to_json([(chat, summary(chat, "f"))], {"f": Project("f", "Work", 5.0)})
     record["chats"][0]["folder"] = value
-    assert chat_import.from_json(record, "a file").chats[0].folder == ""
+    assert chat_import.from_json(record, "a file").chats[0].project == ""
 
 
 @sampled(8)
@@ -232,12 +233,12 @@ def test_a_database_that_was_moved_aside_can_be_imported_and_stays_unchanged(tmp
     chat = Chat("Kept")
     chat.ask("One", "plain").reply.accept(commit("Half"), 0.0)
     with closing(Store(file)) as store:
-        store.save_folder(Folder("f", "Work", 1.0))
+        store.save_project(Project("f", "Work", 1.0))
         store.save(Snapshot.of(chat, chat.root.below(), "f", True))
     before = file.read_bytes()
     back = chat_import.read(file)
     (one,) = back.chats
-    assert (one.chat.title, one.folder, one.pinned, back.folders[0].name) == ("Kept", "f", True, "Work")
+    assert (one.chat.title, one.project, one.pinned, back.projects[0].name) == ("Kept", "f", True, "Work")
     assert one.chat.turns[0].reply.reason == "interrupted"
     assert file.read_bytes() == before
 
@@ -358,8 +359,8 @@ def test_a_folder_with_any_date_can_be_stored(created: str) -> None:
     text = f'{{"format": "slipstream-chats", "version": 1, "chats": [], "folders": [{folder}]}}'
     imported = chat_import.from_json(json.loads(text), "a file")
     with closing(Store(None)) as store:
-        store.save_all([], imported.folders)
-        assert 0 <= store.contents().folders[0].created <= 4e9
+        store.save_all([], imported.projects)
+        assert 0 <= store.contents().projects[0].created <= 4e9
 
 
 def test_an_import_is_all_or_nothing_and_keeps_existing_folders() -> None:
@@ -367,11 +368,11 @@ def test_an_import_is_all_or_nothing_and_keeps_existing_folders() -> None:
     chat.ask("One", "plain")
     bad = Snapshot.of(chat, chat.root.below(), "nowhere")  # a folder that doesn't exist
     with closing(Store(None)) as store:
-        store.save_folder(Folder("f", "Renamed since", 1.0))
+        store.save_project(Project("f", "Renamed since", 1.0))
         with pytest.raises(sqlite3.IntegrityError):
-            store.save_all([bad], [Folder("g", "New", 2.0)])
-        store.save_all([], [Folder("f", "As it was", 2.0)])
-        assert store.contents().folders == (Folder("f", "Renamed since", 1.0),)
+            store.save_all([bad], [Project("g", "New", 2.0)])
+        store.save_all([], [Project("f", "As it was", 2.0)])
+        assert store.contents().projects == (Project("f", "Renamed since", 1.0),)
 
 
 # ChatGPT

@@ -118,9 +118,9 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     (tmp_path / "data").mkdir()
     app = begin(data=tmp_path / "data")
     library, limits = app.library, []
-    folder = library.add_folder("Work")
+    folder = library.add_project("Work")
     saved = chat_with(app, "word " * 20_000)
-    library.move(saved, folder.id)
+    library.move([saved], folder.id)
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.run("duplicate")
     app.until(lambda: app.session.chat.id != saved)
@@ -133,7 +133,7 @@ def test_a_copy_made_on_a_full_disk_says_so_and_is_saved_later(
     app.services.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.until(lambda: not library.unsaved)
     stored: list[int] = []
-    app.services.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.folder], stored.extend)
+    app.services.store.read(lambda store: [len(store.load(one.id).turns) for one in store.chats() if one.project], stored.extend)
     app.until(lambda: bool(stored))
     assert stored == [1, 1, 1]
 

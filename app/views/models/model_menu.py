@@ -9,8 +9,9 @@ from PySide6.QtGui import QColor, QCursor, QHideEvent, QKeyEvent, QPainter, QPai
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.model_list import Candidate
-from app.session.recent_models import RecentModel, RecentModels
+from app.session.recent_models import RecentModels
 from app.session.recommendation import fit_text
+from app.storage.recent_model import RecentModel
 from app.text.language import tr
 from app.views.models.fit_dot import DOT, draw_dot, fit_color
 from app.views.models.pair_facts import drafter_names

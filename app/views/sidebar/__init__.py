@@ -1,1 +1,1 @@
-"""The sidebar: the list of chats, folders, and search."""
+"""The sidebar: the list of chats, projects, and search."""

@@ -1,4 +1,4 @@
-"""The sidebar's list of pinned chats, folders, and days."""
+"""The sidebar's list of pinned chats, projects, and days."""
 
 import time
 from collections.abc import Iterable
@@ -26,42 +26,43 @@ from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.new_replies import NewReplies
 from app.session.reply_runner import ReplyRunner
-from app.storage.store import ChatSummary, Folder
+from app.storage.project import Project
+from app.storage.store import ChatSummary
 from app.text.dates import month_and_year
 from app.text.language import tr
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
-ID = Qt.ItemDataRole.UserRole  # id of a chat or folder; empty for a heading
-KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "folder" or "chat"
+ID = Qt.ItemDataRole.UserRole  # id of a chat or project; empty for a heading
+KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "project" or "chat"
 OPEN_MS = 140  # delay after an arrow key, so that chats passed on the way don't open
 EXTEND_SELECTION = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
 
 
 @dataclass(frozen=True)
 class ChatSection:
-    """A heading and its chats, newest first; `folder` is the id of a folder's section."""
+    """A heading and its chats, newest first; `project` is the id of a project's section."""
 
     title: str
     chats: tuple[ChatSummary, ...]
-    folder: str = ""
+    project: str = ""
 
 
-def sections(chats: Iterable[ChatSummary], folders: Iterable[Folder], now: float) -> list[ChatSection]:
-    """Group chats into sections. Empty folders are listed; empty days aren't."""
+def sections(chats: Iterable[ChatSummary], projects: Iterable[Project], now: float) -> list[ChatSection]:
+    """Group chats into sections. Empty projects are listed; empty days aren't."""
     newest = sorted(chats, key=lambda chat: (chat.changed, chat.id), reverse=True)
     rest = [chat for chat in newest if not chat.pinned]
     found: list[ChatSection] = []
     if pinned := tuple(chat for chat in newest if chat.pinned):
         found.append(ChatSection(tr("Pinned"), pinned))
-    for folder in sorted(folders, key=lambda folder: (folder.name.casefold(), folder.id)):
-        found.append(ChatSection(folder.name, tuple(chat for chat in rest if chat.folder == folder.id), folder.id))
-    ids = {section.folder for section in found} - {""}
+    for project in sorted(projects, key=lambda project: (project.name.casefold(), project.id)):
+        found.append(ChatSection(project.name, tuple(chat for chat in rest if chat.project == project.id), project.id))
+    ids = {section.project for section in found} - {""}
     days: dict[str, list[ChatSummary]] = {}
     day, start = "", float("inf")
     for chat in rest:
-        if chat.folder not in ids:
+        if chat.project not in ids:
             if chat.changed < start:
                 day, start = day_section(chat.changed, now)
             days.setdefault(day, []).append(chat)
@@ -104,7 +105,7 @@ class ChatList(QTreeView):
         self._model = QStandardItemModel(self)
         self._refreshing = False
         self._shown: list[ChatSection] = []
-        self._closed_folders: set[str] = set()
+        self._closed_projects: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
         self.pin = IconButton(theme, "pin", tr("Pin Chat"), self.viewport())  # before `more` in the Tab order
         self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
@@ -147,12 +148,12 @@ class ChatList(QTreeView):
         self.refresh()
 
     def chat_ids(self) -> list[str]:
-        """Return all chats in list order, including those in collapsed folders."""
+        """Return all chats in list order, including those in collapsed projects."""
         return [entry.id for section in self._shown for entry in section.chats]
 
     def _ids(self) -> list[str]:
         """Return the IDs of all rows but headings of days, in list order."""
-        return [one for section in self._shown for one in (section.folder, *(entry.id for entry in section.chats)) if one]
+        return [one for section in self._shown for one in (section.project, *(entry.id for entry in section.chats)) if one]
 
     @property
     def current(self) -> tuple[str, str]:
@@ -170,7 +171,7 @@ class ChatList(QTreeView):
 
     @Slot()
     def refresh(self) -> None:
-        found = sections(self._library.entries.values(), self._library.folders.values(), time.time())
+        found = sections(self._library.entries.values(), self._library.projects.values(), time.time())
         order, before, self._shown = self._ids(), self._shown, found
         if _content(found) == _content(before):
             return
@@ -183,7 +184,7 @@ class ChatList(QTreeView):
             self._remove(gone)
         for number, section in enumerate(found):
             self._update_rows(self._model.item(number), section)
-            self.setExpanded(self._model.index(number, 0), section.folder not in self._closed_folders)
+            self.setExpanded(self._model.index(number, 0), section.project not in self._closed_projects)
         self._refreshing = False
         at = order.index(kept) if kept else len(order)
         near = next((one for one in (kept, *selected, *order[at:], *reversed(order[:at])) if one in self._rows), kept)
@@ -203,18 +204,18 @@ class ChatList(QTreeView):
 
     def _update_headings(self) -> None:
         """Remove and insert only headings that changed."""
-        wanted = [(section.title, section.folder) for section in self._shown]
+        wanted = [(section.title, section.project) for section in self._shown]
         for number in reversed(range(self._model.rowCount())):
             if _key(heading := self._model.item(number)) not in wanted:
                 for one in (heading.data(ID), *(heading.child(row).data(ID) for row in range(heading.rowCount()))):
                     self._rows.pop(one, None)
                 self._model.removeRow(number)
-        for number, (title, folder) in enumerate(wanted):
-            if (there := self._model.item(number)) is None or _key(there) != (title, folder):
-                heading = _item(title, "folder" if folder else "heading", folder)
+        for number, (title, project) in enumerate(wanted):
+            if (there := self._model.item(number)) is None or _key(there) != (title, project):
+                heading = _item(title, "project" if project else "heading", project)
                 self._model.insertRow(number, heading)
-                if folder:
-                    self._rows[folder] = heading
+                if project:
+                    self._rows[project] = heading
         for number in range(len(wanted)):
             self._measure_row(self._model.item(number))
 
@@ -287,12 +288,12 @@ class ChatList(QTreeView):
         model.select(chosen, flag.ClearAndSelect)
 
     def index_of(self, id: str) -> QModelIndex:
-        """Return the row of a chat or folder, or an invalid index."""
+        """Return the row of a chat or project, or an invalid index."""
         item = self._rows.get(id)
         return item.index() if item is not None else QModelIndex()
 
     def rename(self, id: str) -> None:
-        """Start editing the name of a chat or folder."""
+        """Start editing the name of a chat or project."""
         if item := self._rows.get(id):
             if parent := item.parent():
                 self.setExpanded(parent.index(), True)
@@ -309,23 +310,23 @@ class ChatList(QTreeView):
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True)
-        if kind == "folder":
+        if kind == "project":
             return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
         run = self._reply_runner.of(one)
         asking = run is not None and run.waiting
         return Row(
             title,
             trailing="?" if asking else "",
-            indented=index.parent().data(KIND) == "folder",
+            indented=index.parent().data(KIND) == "project",
             mark="" if asking else "ring" if run is not None else "dot" if one in self._new_replies else "",
             chosen=one == self._session.chat.id or one in self._multiple,
             reserved=2 * self.more.sizeHint().width() if one == self._button_chat else 0,
         )
 
     def commit(self, index: Index, text: str) -> None:
-        """Rename the chat or folder of a row."""
-        if index.data(KIND) == "folder":
-            self._library.rename_folder(index.data(ID), text)
+        """Rename the chat or project of a row."""
+        if index.data(KIND) == "project":
+            self._library.change_project(index.data(ID), name=text)
         else:
             self._library.rename(index.data(ID), text)
 
@@ -334,14 +335,14 @@ class ChatList(QTreeView):
         if self.state() == self.State.EditingState:  # the name field has ignored the key
             key = 0
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            if kind == "folder":
+            if kind == "project":
                 self.setExpanded(before, not self.isExpanded(before))
             else:
                 self._open_current()
                 self.chosen.emit()
             return
         if key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
-            if kind in ("chat", "folder"):
+            if kind in ("chat", "project"):
                 self.delete_requested.emit()
             return
         super().keyPressEvent(event)
@@ -357,19 +358,18 @@ class ChatList(QTreeView):
             if index.data(KIND) == "chat":
                 self.opened.emit(index.data(ID))
                 self.chosen.emit()
-            elif index.data(KIND) == "folder":
+            elif index.data(KIND) == "project":
                 self.setExpanded(index, not self.isExpanded(index))
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Move the selected chats into or out of a folder."""
+        """Move the selected chats into or out of a project."""
         target = self.indexAt(event.position().toPoint())
         while target.isValid() and target.parent().isValid():
             target = target.parent()
         event.setDropAction(Qt.DropAction.IgnoreAction)  # the list is refreshed; the view must not remove the row
         event.accept()
-        folder = target.data(ID) if target.isValid() and target.data(KIND) == "folder" else ""
-        for one in self.selected if event.source() is self else []:
-            self._library.move(one, folder)
+        project = target.data(ID) if target.isValid() and target.data(KIND) == "project" else ""
+        self._library.move(self.selected if event.source() is self else [], project)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent):
@@ -391,7 +391,7 @@ class ChatList(QTreeView):
         if not index.isValid() and any(widget.hasFocus() for widget in (self, self.pin, self.more)):
             index = self.currentIndex()
         area = self.visualRect(index)
-        # None for headings and folders, and for a chat that was just deleted
+        # None for headings and projects, and for a chat that was just deleted
         chat = self._library.entries.get(index.data(ID)) if area.isValid() and self.state() != self.State.EditingState else None
         if chat is not None:
             side = min(self.more.sizeHint().width(), area.height() - 4)
@@ -428,17 +428,17 @@ class ChatList(QTreeView):
     @Slot(QModelIndex)
     def _remember_expanded(self, index: QModelIndex) -> None:
         if not self._refreshing:
-            self._closed_folders.discard(index.data(ID))
+            self._closed_projects.discard(index.data(ID))
 
     @Slot(QModelIndex)
     def _remember_collapsed(self, index: QModelIndex) -> None:
         if not self._refreshing:
-            self._closed_folders.add(index.data(ID))
+            self._closed_projects.add(index.data(ID))
 
 
 def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return what the list shows, to detect changes."""
-    return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
+    return [(section.title, section.project, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 
 def _key(heading: QStandardItem) -> tuple[str, str]:

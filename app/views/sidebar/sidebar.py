@@ -111,7 +111,7 @@ class Sidebar(QWidget):
             self._search_timer.start()
         else:
             self.empty.setText(tr("No chats yet") if self._library.read else "")
-            self._pages.setCurrentWidget(self.list if self._library.entries or self._library.folders else self.empty)
+            self._pages.setCurrentWidget(self.list if self._library.entries or self._library.projects else self.empty)
 
     @Slot(Qt.Key)
     def _leave_search(self, key: Qt.Key) -> None:

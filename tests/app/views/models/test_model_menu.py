@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.model_list import Candidate, Variant
-from app.session.recent_models import MOST_RECENT, RecentModel, RecentModels
+from app.session.recent_models import MOST_RECENT, RecentModels
+from app.storage.recent_model import RecentModel
 from app.views.models.fit_dot import fit_color
 from app.views.models.model_menu import ModelMenu, row_names
 from app.views.models.picker_dialog import PickerDialog
