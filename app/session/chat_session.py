@@ -18,6 +18,7 @@ from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment, Unread, unread, unread_images
 from app.storage.chat_tree import Chat, Node, Turn, messages_summarized, messages_to
+from app.storage.project import Project
 from app.storage.settings import ChatSettings, Preset
 from app.text.language import sentences, tr
 from app.text.plain_text import clean
@@ -67,6 +68,7 @@ class ChatSession(QObject):
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # id of the chat being read
+        self._outside = ChatSettings()  # of the last chat that wasn't in a project with its own settings
         self._stays = False  # whether the new chat of the launch stays open
         self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
         self._unsaved: Chat | None = None  # chat with changed settings
@@ -117,7 +119,7 @@ class ChatSession(QObject):
         return self._offered_tools(self.chat)
 
     def _offered_tools(self, chat: Chat) -> dict[str, Tool]:
-        return self._tools.offered(chat.settings) if self._loader.can_call_tools else {}
+        return self._tools.offered(chat.settings, self._library.project_of(chat)) if self._loader.can_call_tools else {}
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
@@ -153,7 +155,7 @@ class ChatSession(QObject):
     def set_new_chats(self, settings: ChatSettings) -> None:
         """Set the settings of new chats, and of the open chat if it is new and unchanged."""
         before, self.new_chats = Preset("", self.new_chats), settings
-        if self.chat.empty and before.fits(self.chat.settings):
+        if self.chat.empty and not self._has_own_settings and before.fits(self.chat.settings):
             self.set_settings(Preset("", settings).applied_to(self.chat.settings))
 
     @Slot()
@@ -168,20 +170,22 @@ class ChatSession(QObject):
     def _warm_tools(self) -> None:
         """Start the servers that are on in the open chat."""
         if self._loader.can_call_tools:
-            self._tools.warm(self.chat.settings)
+            self._tools.warm(self.chat.settings, self.project_id)
 
     def tools_starting(self, example: str = "") -> bool:
         """Whether a server is starting that the open chat has on, or an example needs."""
-        return self._loader.can_call_tools and self._tools.connecting(self._tools.with_example(self.chat.settings, example))
+        settings = self._tools.with_example(self.chat.settings, example)
+        return self._loader.can_call_tools and self._tools.connecting(settings, self.project_id)
 
     def tools_starting_in(self, chat: Chat) -> bool:
         """Whether a server is starting that a chat has on.
 
         Servers that are off are started.
         """
+        project = self._library.project_of(chat)
         if self._loader.can_call_tools:
-            self._tools.warm(chat.settings)
-        return self._loader.can_call_tools and self._tools.connecting(chat.settings)
+            self._tools.warm(chat.settings, project)
+        return self._loader.can_call_tools and self._tools.connecting(chat.settings, project)
 
     @Slot()
     def _draw_pages(self) -> None:
@@ -199,7 +203,7 @@ class ChatSession(QObject):
     def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
         """Whether a reply waits for servers or pages; `start` is called then."""
         if early := self.tools_starting(example) or self.drawing_pages:
-            self._tools.warm(self._tools.with_example(self.chat.settings, example))
+            self._tools.warm(self._tools.with_example(self.chat.settings, example), self.project_id)
             self.delayed.emit(start, example)
         return early
 
@@ -398,14 +402,38 @@ class ChatSession(QObject):
         """Whether an empty chat is open, and no other one is being opened."""
         return self.chat.empty and not self._opening
 
-    @Slot()
-    def new_chat(self) -> None:
+    def new_chat(self, project: Project | None = None) -> None:
         """Open an empty chat with the settings of new chats and the current switches.
 
-        It isn't private, has no rolling window, and no tools that an example turned on.
+        It isn't private, has no rolling window, and no tools that an example turned on. A project's own settings take precedence.
         """
-        self._show(Chat(settings=Preset("", self.new_chats).applied_to(self.chat.settings.inherited)))
+        settings = Preset("", self.new_chats).applied_to(self.switches)
+        if project is not None and project.new_chats is not None:
+            settings = project.new_chats.inherited
+        self._show(Chat(settings=settings, project=project.id if project is not None else ""))
         self._library.set_open_chat("")
+
+    @property
+    def project_id(self) -> str:
+        """The ID of the open chat's project, or an empty string."""
+        return self._library.project_of(self.chat)
+
+    @property
+    def project(self) -> Project | None:
+        return self._library.projects.get(self.project_id)
+
+    @property
+    def _has_own_settings(self) -> bool:
+        """Whether the open chat's project has settings for new chats."""
+        return (project := self.project) is not None and project.new_chats is not None
+
+    @property
+    def switches(self) -> ChatSettings:
+        """The settings whose switches are those of new chats.
+
+        A project's own settings have no effect outside it.
+        """
+        return self._outside if self._has_own_settings else self.chat.settings.inherited
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:
         """Open a chat, and scroll to a message if an id is given."""
@@ -438,6 +466,7 @@ class ChatSession(QObject):
     def _show(self, chat: Chat) -> None:
         self.save_settings()
         self._opening = self._left = ""
+        self._outside = self.switches
         self.chat = chat
         self._end_edit()
         self.chat_changed.emit()

@@ -179,6 +179,14 @@ class Commands(QObject):
         kind, id = self.target
         return [id] if kind == "chat" else []
 
+    @property
+    def target_project(self) -> str:
+        """ID of the project that commands act on, or an empty string."""
+        kind, id = self.target
+        if kind == "project" or self.selection()[0] != "chat":
+            return id if kind == "project" else self._session.project_id
+        return self._library.entries[id].project if kind == "chat" else ""
+
     # Chats
 
     def _chats(self) -> tuple[Command, ...]:

@@ -36,6 +36,7 @@ from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
+from app.session.projects import Projects
 from app.session.quiet_mode import QuietMode
 from app.session.recent_models import RecentModels
 from app.session.reply_runner import ReplyRunner
@@ -98,6 +99,8 @@ class Services(QObject):
         self.commands = Commands(session, activity, library, loader, self.comparer, self.compactor, notices, self)
         self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
         self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
+        self.projects = Projects(library, session, self.tools, self.recent_models, notices, self)
+        self.picker.storage.moved.connect(self.projects.follow_move)
         self.pages = PageChoice(self.attachments, self.meter, loader, self.picker.background, self)
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.memory = MemoryReader(client, lambda: self.tuning.process_id, self)
@@ -234,7 +237,7 @@ class Services(QObject):
 
     def save_state(self) -> bool:
         """Save what the next launch begins with, and return whether that worked."""
-        settings, loader, chosen = self.settings, self.loader, self.session.chat.settings
+        settings, loader, chosen = self.settings, self.loader, self.session.switches
         if (loaded := loader.loaded_from) is not None:
             settings.setValue("target", str(loaded.target or ""))
             settings.setValue("drafter", str(loaded.drafter or ""))
@@ -244,7 +247,7 @@ class Services(QObject):
         self.drafts.save()
         settings.setValue("dflash", chosen.dflash)
         settings.setValue("thinking", chosen.thinking)
-        tools = {name: getattr(chosen.inherited, name) for name in ("tool_servers", "tools_off")}
+        tools = {name: getattr(chosen, name) for name in ("tool_servers", "tools_off")}
         settings.setValue("tools", json.dumps(tools))
         return self._sync_settings()
 

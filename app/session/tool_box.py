@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import BUILTINS, ServerConfig, read_config, write_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.servers import ToolServers
-from mlx_engine.mcp.tool import Tool, ToolResult, named
+from mlx_engine.mcp.tool import Tool, ToolResult, is_of_project, named
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class ToolBox(QObject):
         self._servers = ToolServers(partial(self._post, "status", self.changed.emit))
         self._tests: set[ToolServers] = set()
         self.configs: tuple[ServerConfig, ...] = ()
+        self._used: tuple[ServerConfig, ...] = ()  # with those of projects
+        self._documents: dict[str, tuple[str, ...]] | None = None  # by the IDs of projects; None until the chats are read
         self._lent: set[str] = set()  # servers that are off but that an example turned on in a chat
         self._saving = False  # whether the servers are being stored
         self._stamp = _stamp(self.file)  # of mcp.json when it was last read or written
@@ -62,17 +64,49 @@ class ToolBox(QObject):
 
     @property
     def status(self) -> dict[str, ServerStatus]:
-        """The state of each configured server, by name."""
+        """The state of each configured server, by its key."""
         found = {status.name: status for status in self._servers.status()}
-        return {config.name: found.get(config.name) or ServerStatus(config.name, "off") for config in self.configs}
+        keys = [config.key for config in self._used]
+        return {key: found.get(key) or ServerStatus(key, "off") for key in keys}
 
     def builtin(self, kind: str) -> ServerConfig:
         """Return the built-in server “calculator”, “files”, or “documents”."""
         return next(config for config in self.configs if config.builtin == kind)
 
-    def chosen(self, settings: ChatSettings) -> list[ServerConfig]:
-        """Return the usable servers that are on in a chat."""
-        on = [config for config in self.configs if config.name in settings.tool_servers]
+    def configs_in(self, project: str) -> tuple[ServerConfig, ...]:
+        """Return the servers for the chats of a project, or for other chats.
+
+        In a project that has documents, Documents reads them in place of its own folders.
+        """
+        folders = (self._documents or {}).get(project, ())
+        return tuple(
+            replace(config, folders=folders, project=project) if folders and config.builtin == "documents" else config
+            for config in self.configs
+        )
+
+    def set_documents(self, documents: Mapping[str, tuple[str, ...]]) -> None:
+        """Set the documents of all projects that have some, by the projects' IDs.
+
+        Indexes and approvals of other projects are deleted.
+        """
+        if documents == self._documents:
+            return
+        self._documents = dict(documents)
+        self._use(self.configs)
+        keys = {config.key for config in self._used}
+        for server, tool in self.approvals.always():
+            if is_of_project(server) and server not in keys:
+                self.revoke(server, tool)
+        self.changed.emit()
+
+    def chosen(self, settings: ChatSettings, project: str = "") -> list[ServerConfig]:
+        """Return the usable servers that are on in a chat.
+
+        Args:
+            settings: the chat's settings.
+            project: the ID of its project, if any.
+        """
+        on = [config for config in self.configs_in(project) if config.name in settings.tool_servers]
         return [config for config in on if config.enabled or config.name in settings.example_servers]
 
     def with_example(self, settings: ChatSettings, builtin: str) -> ChatSettings:
@@ -83,32 +117,32 @@ class ToolBox(QObject):
         examples = (*settings.example_servers, config.name)
         return replace(settings, tool_servers=(*others, config.name), example_servers=examples)
 
-    def offered(self, settings: ChatSettings) -> dict[str, Tool]:
+    def offered(self, settings: ChatSettings, project: str = "") -> dict[str, Tool]:
         """Return the ready tools that are on in a chat, by the name sent to the model."""
         status = self.status
-        ready = [status[config.name] for config in self.chosen(settings) if status[config.name].state == "ready"]
+        ready = [status[config.key] for config in self.chosen(settings, project) if status[config.key].state == "ready"]
         tools = (tool for server in ready for tool in server.tools)
         return named(tool for tool in tools if tool_key(tool) not in settings.tools_off)
 
-    def warm(self, settings: ChatSettings | None = None) -> None:
+    def warm(self, settings: ChatSettings | None = None, project: str = "") -> None:
         """Start the servers that are on in a chat, or all that are on.
 
         Servers that failed wait for the user.
         """
-        configs = [config for config in self.configs if config.enabled] if settings is None else self.chosen(settings)
+        configs = [config for config in self.configs if config.enabled] if settings is None else self.chosen(settings, project)
         if lent := {config.name for config in configs if not config.enabled} - self._lent:
             self._lent |= lent
             self._use(self.configs)
         status = self.status
-        self.start(config.name for config in configs if status[config.name].state == "off")
+        self.start(config.key for config in configs if status[config.key].state == "off")
 
-    def connecting(self, settings: ChatSettings) -> bool:
+    def connecting(self, settings: ChatSettings, project: str = "") -> bool:
         """Return whether a server that is on in a chat is starting."""
         status = self.status
-        return any(status[config.name].state in ("off", "connecting") for config in self.chosen(settings))
+        return any(status[config.key].state in ("off", "connecting") for config in self.chosen(settings, project))
 
-    def start(self, names: Iterable[str]) -> None:
-        if wanted := list(names):
+    def start(self, keys: Iterable[str]) -> None:
+        if wanted := list(keys):
             self._servers.start(wanted)
 
     def call(
@@ -134,11 +168,12 @@ class ToolBox(QObject):
             lambda text: self._post(going, partial(progress, text)),
         )
 
-    def text_of_page(self, document: str, page: int) -> str | None:
+    def text_of_page(self, document: str, page: int, project: str = "") -> str | None:
         """Return the text of a page that a reply has read, or None if it is gone."""
         if self._indexes is None:
             return None
-        return text_of_page(index_in(self._indexes, self.builtin("documents").folders), document, page)
+        folders = next(config.folders for config in self.configs_in(project) if config.builtin == "documents")
+        return text_of_page(index_in(self._indexes, folders), document, page)
 
     # The configuration
 
@@ -232,13 +267,18 @@ class ToolBox(QObject):
     def _use(self, configs: Iterable[ServerConfig]) -> None:
         self.configs = tuple(sorted(configs, key=lambda config: not config.builtin))
         used = [replace(config, enabled=True) if config.name in self._lent else config for config in self.configs]
+        for project in self._documents or ():
+            used += [config for config in self.configs_in(project) if config.project]
+        self._used = tuple(used)
         if self._indexes is None:
             self._servers.configure(used)
             return
-        indexes = {config.name: index_in(self._indexes, config.folders) for config in used if config.builtin == "documents"}
-        self._servers.configure([replace(config, index=str(indexes.get(config.name, ""))) for config in used])
+        indexes = {config.key: index_in(self._indexes, config.folders) for config in used if config.builtin == "documents"}
+        self._servers.configure([replace(config, index=str(indexes.get(config.key, ""))) for config in used])
+        if self._documents is None:
+            return  # the projects aren't known yet
         try:
-            delete_others(self._indexes, [indexes[config.name] for config in used if config.name in indexes and config.folders])
+            delete_others(self._indexes, [indexes[config.key] for config in used if config.key in indexes and config.folders])
         except OSError as error:
             log.warning("Old indexes of documents can't be deleted: %s", error)
 

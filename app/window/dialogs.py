@@ -18,6 +18,7 @@ from app.storage.settings import ChatSettings
 from app.storage.wording import percent
 from app.text.language import tr
 from app.views.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
+from app.views.chat.project_settings import ProjectSettingsDialog
 from app.views.compare.compare_view import CompareDialog
 from app.views.machine.benchmark_dialog import BenchmarkDialog
 from app.views.machine.this_mac import ThisMacDialog
@@ -116,7 +117,8 @@ class Dialogs(QObject):
     @Slot(object)
     def show_document_page(self, page: PageRead) -> None:
         """Show the page of a document that a reply has read."""
-        if (text := self._services.tools.text_of_page(page.document, page.page)) is None:
+        text = self._services.tools.text_of_page(page.document, page.page, self._services.session.project_id)
+        if text is None:
             self._notices.post(Notice(tr("This page isn't among the documents any more."), until="chat", topic="page"))
         else:
             DocumentPageDialog(self._theme, page, text, self._window).show()
@@ -199,6 +201,11 @@ class Dialogs(QObject):
     @Slot()
     def show_chat_settings(self) -> None:
         self._show(ChatSettingsDialog, self._services.session, self._services.library, self._loader, sheet=True)
+
+    def show_project_settings(self, project_id: str) -> None:
+        services = self._services
+        parts = (services.library, self._loader, services.tools, services.recent_models)
+        self._show(ProjectSettingsDialog, services.projects, project_id, *parts, sheet=True)
 
     @Slot()
     def show_about(self) -> None:

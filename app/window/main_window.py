@@ -44,7 +44,7 @@ from app.window.menus import Menus
 from app.window.screenshot import Screenshot
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
-from app.window.window_commands import choices, dialog_commands, setting_commands, text_commands, window_commands
+from app.window.window_commands import choices, dialog_commands, project_commands, setting_commands, text_commands, window_commands
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.hardware import machine
 from mlx_engine.models.library.catalog import load_catalog
@@ -179,6 +179,7 @@ class MainWindow(QMainWindow):
             "move_to_project": commands.projects(),
         }
         commands.add(*dialog_commands(self.dialogs, services.loader, services.tuning), *text_commands(self.transcript))
+        commands.add(*project_commands(commands, services.projects, self.dialogs))
         commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
         commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
@@ -191,7 +192,7 @@ class MainWindow(QMainWindow):
         commands.copy_text = copy_markdown
         commands.listed = listed.chat_ids
         commands.rename_requested.connect(self._rename)
-        commands.ran.connect(lambda id: self.composer.focus() if id == "new_chat" else None)
+        commands.ran.connect(lambda id: self.composer.focus() if id in ("new_chat", "new_project_chat") else None)
         listed.delete_requested.connect(commands.runner("delete"))
         selected = listed.selectionModel().selectionChanged
         for signal in (preferences.changed, services.quiet_mode.changed, self.split.shown, selected):
@@ -271,7 +272,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_hosts(self) -> None:
-        chosen = self.services.tools.chosen(self.services.session.chat.settings)
+        chosen = self.services.tools.chosen(self.services.session.chat.settings, self.services.session.project_id)
         self.transcript.welcome.show_hosts([host(config) for config in chosen if config.url], self.services.loader.sent_to)
 
     @Slot()

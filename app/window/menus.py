@@ -14,7 +14,7 @@ from app.views.sidebar.chat_list import ChatList
 _ROW_MENUS = {
     "chat": "rename pin move_to_project duplicate export - delete",
     "chats": "move_to_project export - delete",
-    "project": "rename delete",
+    "project": "new_project_chat project_settings rename export_project - delete",
     "": "new_chat new_project import_chats",
 }
 
@@ -37,8 +37,8 @@ class Menus(QObject):
         return self._actions[self._commands[id]]
 
     def _bar(self) -> tuple[Menu, ...]:
-        imports, exports = "import_chats import_folder", "export export_all print"
-        files = f"new_chat new_project - models tune tools - attach screenshot - {imports} {exports}"
+        imports, exports = "import_chats import_folder", "export export_project export_all print"
+        files = f"new_chat new_project_chat new_project - models tune tools - attach screenshot - {imports} {exports}"
         edit = "undo redo - cut copy paste - select_all - copy_reply"
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"
@@ -52,7 +52,7 @@ class Menus(QObject):
             tr("&File"): f"{files} - close_window settings quit",
             tr("&Edit"): f"{edit} - {find}",
             tr("&View"): f"sidebar {looks} - palette focus_message focus_list scroll_to_end",
-            tr("&Chat"): f"{replies} - chat_settings - {chats}",
+            tr("&Chat"): f"{replies} - chat_settings project_settings - {chats}",
             tr("&Window"): "minimize zoom - local_server",
             tr("&Help"): f"guide shortcuts - {support}",
         }

@@ -12,6 +12,7 @@ from app.session.preferences import Preferences
 from app.session.reply_runner import ReplyRunner
 from app.storage.wording import mode_names, number, percent, size
 from app.text.language import tr, translated
+from app.text.plain_text import one_line
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import SMALL, Theme
@@ -19,6 +20,7 @@ from app.widgets.toggle import Switch
 from mlx_engine.contract.events import PairInfo
 
 SPACING = 10
+PROJECT_WIDTH, MAX_PROJECT = 150, 100  # pixels at the default text size; letters
 NAME_WIDTH = 220  # minimum width of a long name, before controls move into the menu
 MARGINS = (10, 7, 16, 7)
 
@@ -44,6 +46,8 @@ class TopBar(QWidget):
         self.name = ElidedButton(tr("Choose models"), "pair", opens_menu=True)
         theme.set_font(self.name, SMALL, bold=True)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
+        self.project = ElidedButton(tr("Project Settings"), "quiet")
+        self.project.clicked.connect(commands.runner("project_settings"))
         self.offline = button(tr("Offline"), tr("Offline is on. Open Settings"))
         self.offline.setToolTip(tr("Slipstream connects to no other computer"))
         self.server = IconButton(theme, "server", tr("The local server is on"))
@@ -55,9 +59,9 @@ class TopBar(QWidget):
         self.dflash.clicked.connect(commands.runner("dflash"))
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
-        self._items: tuple[QWidget, ...] = (self.state, self.compare, self.settings, self.dflash)
-        left = self.sidebar, self.name, self.offline
-        bar = row(*left, None, self.server, *self._items, self.more, spacing=SPACING, margins=MARGINS)
+        self._items: tuple[QWidget, ...] = (self.state, self.project, self.compare, self.settings, self.dflash)
+        left, right = (self.sidebar, self.name, self.project, self.offline), (self.state, self.compare, self.settings, self.dflash)
+        bar = row(*left, None, self.server, *right, self.more, spacing=SPACING, margins=MARGINS)
         column(bar, line(), spacing=0, parent=self)
         for signal in (loader.changed, commands.changed):
             signal.connect(self.refresh)
@@ -91,6 +95,11 @@ class TopBar(QWidget):
         else:
             self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply"))
         self.compare.setEnabled(self._commands["compare"].can() is None)
+        project = session.project
+        name = one_line(project.name, MAX_PROJECT) if project is not None else ""
+        self.project.setText(name)
+        self.project.setToolTip(as_tooltip(tr("Project “{name}”. Open its settings", name=name)))
+        self.project.setAccessibleName(tr("Project: {name}", name=name))
         self._show_state()
 
     @Slot()
@@ -138,10 +147,12 @@ class TopBar(QWidget):
         room = self.width() - MARGINS[0] - MARGINS[2] - self.sidebar.sizeHint().width() - name - SPACING
         for sign in (self.offline, self.server):
             room -= 0 if sign.isHidden() else sign.sizeHint().width() + SPACING
+        self.project.setMaximumWidth(self._theme.scaled(PROJECT_WIDTH))
         shown: list[QWidget] = [self.state] if self.state.text() else []
-        shown += [self.compare, self.settings, self.dflash]  # removed in this order
+        shown += [self.compare, self.settings]  # removed in this order
+        shown += [self.project, self.dflash] if self.project.text() else [self.dflash]
         self.more.hide()
-        while shown and sum(item.sizeHint().width() + SPACING for item in shown) > room:
+        while shown and sum(min(item.sizeHint().width(), item.maximumWidth()) + SPACING for item in shown) > room:
             if shown.pop(0) is not self.state and self.more.isHidden():
                 self.more.show()
                 room -= self.more.sizeHint().width() + SPACING
@@ -153,8 +164,8 @@ class TopBar(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for item in self._items:
-            if isinstance(item, QAbstractButton) and item.isHidden():
-                action = menu.addAction(item.text() or item.accessibleName(), item.click)
+            if isinstance(item, QAbstractButton) and item.isHidden() and (item is not self.project or self.project.text()):
+                action = menu.addAction(item.text().replace("&", "&&") or item.accessibleName(), item.click)
                 action.setCheckable(item.isCheckable())
                 action.setChecked(item.isChecked())
                 action.setEnabled(item.isEnabled())

@@ -6,10 +6,11 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit
 
-from app.session.commands import Command, Keys, Refusal, Role
+from app.session.commands import Command, Commands, Keys, Refusal, Role
 from app.session.notice import Notice
 from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences, Setting
+from app.session.projects import Projects
 from app.session.quiet_mode import QuietMode
 from app.session.tuning_run import TuningRunner
 from app.session.tuning_survey import why_not_tunable
@@ -45,6 +46,20 @@ def dialog_commands(dialogs: Dialogs, loader: PairLoader, tuning: TuningRunner) 
         Command("report", tr("&Report a Problem…"), dialogs.show_report),
         Command("this_mac", f"&{machine_title()}", dialogs.show_this_mac),
         Command("logs", tr("Show &Logs"), dialogs.show_logs),
+    )
+
+
+def project_commands(commands: Commands, projects: Projects, dialogs: Dialogs) -> tuple[Command, ...]:
+    def target() -> str:
+        return commands.target_project
+
+    def new_title() -> str:
+        project = projects.get(target())
+        return tr("New Chat &in “{project}”", project=project.name.replace("&", "&&")) if project else tr("New Chat &in Project")
+
+    return (
+        Command("new_project_chat", new_title, lambda: projects.new_chat(target()), ("Ctrl+Alt+N",), target),
+        Command("project_settings", tr("P&roject Settings…"), lambda: dialogs.show_project_settings(target()), needs=target),
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of folders that the user chose as documents.
+"""The files and folders that the user chose as documents.
 
 Links are never followed, and hidden files and folders are skipped.
 """
@@ -24,10 +24,10 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file in a chosen folder.
+    """A chosen file, or a file in a chosen folder.
 
     Attributes:
-        name: its path, which begins with the name of the folder.
+        name: its path, which begins with the name of the folder, if any.
         modified_ns, size: as when it was found.
     """
 
@@ -38,7 +38,11 @@ class SourceFile:
 
 
 def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
-    """Yield the files that may be documents, in order of their names."""
+    """Yield the files that may be documents, in order of their names.
+
+    Args:
+        folders: the chosen folders and files.
+    """
     taken = set[str]()
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         base = os.path.basename(folder) or "disk"
@@ -49,11 +53,16 @@ def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
             parts = [] if below == os.curdir else below.split(os.sep)
             folders_here[:] = sorted(name for name in folders_here if name[0] != "." and len(parts) < _DEEPEST)
             for name in sorted(name for name in names if name[0] != "." and _suffix(name) not in _NO_DOCUMENTS):
-                path = os.path.join(place, name)
-                with suppress(OSError):
-                    found = os.lstat(path)
-                    if stat.S_ISREG(found.st_mode):
-                        yield SourceFile(shown_name("/".join((root, *parts, name))), path, found.st_mtime_ns, found.st_size)
+                yield from _file(os.path.join(place, name), "/".join((root, *parts, name)))
+        yield from _file(folder, root)
+
+
+def _file(path: str, name: str) -> Iterator[SourceFile]:
+    """Yield a file, unless it is something else."""
+    with suppress(OSError):
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode):
+            yield SourceFile(shown_name(name), path, found.st_mtime_ns, found.st_size)
 
 
 def _suffix(name: str) -> str:
@@ -68,7 +77,8 @@ def content_of(source: SourceFile, folders: Sequence[str], most: int) -> bytes:
     Raises:
         OSError: the file can't be read.
     """
-    root = next(root for root in map(os.path.realpath, folders) if source.path.startswith(root.rstrip("/") + "/"))
+    roots = [os.path.dirname(root) if root == source.path else root for root in map(os.path.realpath, folders)]
+    root = next(root for root in roots if source.path.startswith(root.rstrip("/") + "/"))
     opened = os.open(root, _FOLDER)
     parts = os.path.relpath(source.path, root).split(os.sep)
     for at, part in enumerate(parts, 1):

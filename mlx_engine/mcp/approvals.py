@@ -40,13 +40,13 @@ class Approvals:
 
     def allows(self, tool: Tool, chat: str) -> bool:
         """Return whether the tool may run in a chat without asking."""
-        if self._chats.get((chat, tool.server, tool.name)) == tool.fingerprint:
+        if self._chats.get((chat, tool.server_key, tool.name)) == tool.fingerprint:
             return True
-        return self._read().get((tool.server, tool.name)) == tool.fingerprint
+        return self._read().get((tool.server_key, tool.name)) == tool.fingerprint
 
     def has_changed(self, tool: Tool, chat: str) -> bool:
         """Return whether the tool needs a new approval only because it has changed."""
-        known = (chat, tool.server, tool.name) in self._chats or (tool.server, tool.name) in self._read()
+        known = (chat, tool.server_key, tool.name) in self._chats or (tool.server_key, tool.name) in self._read()
         return known and not self.allows(tool, chat)
 
     def record(self, tool: Tool, chat: str, decision: Decision) -> None:
@@ -54,15 +54,15 @@ class Approvals:
         if decision == "always":
             try:
                 with self._changed() as entries:
-                    entries[tool.server, tool.name] = tool.fingerprint
+                    entries[tool.server_key, tool.name] = tool.fingerprint
                 return
             except UserError as error:
                 log.warning("%s", error)
         if decision in ("chat", "always"):
-            self._chats[chat, tool.server, tool.name] = tool.fingerprint
+            self._chats[chat, tool.server_key, tool.name] = tool.fingerprint
 
     def always(self) -> tuple[tuple[str, str], ...]:
-        """Return the sorted (server, name) pairs of the tools that are always allowed."""
+        """Return the sorted pairs of server key and name of the tools that are always allowed."""
         return tuple(sorted(self._read()))
 
     def revoke(self, server: str, tool: str) -> None:

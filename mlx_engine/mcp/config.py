@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import cannot_read, write_json
 from mlx_engine.contract.secrets import SECRETS_NOT_SAVED, all_saved, forget, is_reference, reveal, store
+from mlx_engine.mcp.tool import server_key
 
 Builtin = Literal["", "calculator", "files", "documents"]
 Values = tuple[tuple[str, str], ...]
@@ -53,6 +54,7 @@ class ServerConfig:
         headers: headers of all requests, with values as in `env`.
         folders: absolute paths of the folders that the built-in Files or Documents may read.
         index: file with the index of Documents; empty for a temporary one. It isn't stored in mcp.json.
+        project: ID of the project whose chats use the server; empty for all chats. It isn't stored in mcp.json.
         timeout_s: time limit of a call in seconds.
         other: unknown fields of the entry, as a JSON object.
     """
@@ -67,6 +69,7 @@ class ServerConfig:
     headers: Values = field(default=(), repr=False)
     folders: tuple[str, ...] = ()
     index: str = ""
+    project: str = ""
     enabled: bool = True
     timeout_s: float = _TIMEOUT_S
     other: str = "{}"
@@ -79,6 +82,11 @@ class ServerConfig:
         """
         settings = () if self.builtin else (sorted(self.env), sorted(self.headers))  # built-in servers don't use them
         return hashlib.sha256(json.dumps((*self._runs, *settings)).encode()).hexdigest()
+
+    @property
+    def key(self) -> str:
+        """What the server is found by."""
+        return server_key(self.name, self.project)
 
     @property
     def takes_folders(self) -> bool:

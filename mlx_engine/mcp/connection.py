@@ -52,7 +52,7 @@ class McpConnection:
     def __init__(self, config: ServerConfig, changed: Callable[[], None]) -> None:
         self.config = config
         self._changed = changed
-        self._status = ServerStatus(config.name, "off")
+        self._status = ServerStatus(config.key, "off")
         self._link = Link()
         self._client: Client | None = None
         self._outdated = False  # whether the server has other tools now
@@ -140,7 +140,7 @@ class McpConnection:
         return any(name.lower() == "authorization" for name, _ in self.config.headers)
 
     def _set(self, state: ServerState, error: EngineText | None = None, tools: tuple[Tool, ...] = ()) -> None:
-        self._status = ServerStatus(self.config.name, state, error, tools)
+        self._status = ServerStatus(self.config.key, state, error, tools)
         self._was_ready = self._was_ready or state == "ready"
         if state == "connecting":
             self._settled.clear()
@@ -297,7 +297,7 @@ def _tool(listed: mcp_types.Tool, config: ServerConfig) -> Tool | None:
     if not 0 < len(listed.name) <= _LONGEST_NAME or len(schema) > _LONGEST_SCHEMA or _depth(listed.input_schema) > _DEEPEST_SCHEMA:
         return None
     title, description = _cut(listed.title or "", _LONGEST_NAME), _cut(listed.description or "", _LONGEST_DESCRIPTION)
-    return Tool(config.name, listed.name, title, description, schema, config.origin)
+    return Tool(config.name, listed.name, title, description, schema, config.origin, config.project)
 
 
 def _depth(value: Any) -> int:

@@ -14,6 +14,7 @@ class ServerStatus:
     """The state of a server.
 
     Attributes:
+        name: its key.
         state: “sign_in” if the user has to sign in first.
         error: why the server can't be used.
         log: the last lines of the server's output, except its messages; untrusted.

@@ -41,19 +41,19 @@ class ToolServers:
 
     def configure(self, configs: Sequence[ServerConfig]) -> None:
         """Use these servers. Servers that changed or were removed are closed."""
-        self._configs = {config.name: config for config in configs}
+        self._configs = {config.key: config for config in configs}
         if self._loop is not None:
             self._post(self._close_changed)
 
-    def start(self, names: Iterable[str]) -> None:
-        """Connect to these servers, if they are enabled and not connected."""
-        for name in names:
-            self._post(self._start, name)
+    def start(self, keys: Iterable[str]) -> None:
+        """Connect to the servers with these keys, if they are enabled and not connected."""
+        for key in keys:
+            self._post(self._start, key)
 
     def status(self) -> tuple[ServerStatus, ...]:
-        connections = {config: self._connections.get(config.name) for config in self._configs.values()}
+        connections = {config: self._connections.get(config.key) for config in self._configs.values()}
         return tuple(
-            connection.status if connection and connection.config == config else ServerStatus(config.name, "off")
+            connection.status if connection and connection.config == config else ServerStatus(config.key, "off")
             for config, connection in connections.items()
         )
 
@@ -132,7 +132,7 @@ class ToolServers:
             connection.start()
 
     def _begin(self, call: "_Call", arguments: str, progress: Callable[[str], None]) -> None:
-        connection = self._connection(call.tool.server)
+        connection = self._connection(call.tool.server_key)
         if connection is None:
             call.end(failed(gone(call.tool.server)))
             return

@@ -23,6 +23,7 @@ class Tool:
         name: name of the tool at its server.
         schema: JSON schema of the arguments, as JSON.
         origin: what runs the server: its command with arguments, or its address.
+        project: see `ServerConfig.project`.
     """
 
     server: str
@@ -31,6 +32,12 @@ class Tool:
     description: str = ""
     schema: str = '{"type": "object"}'
     origin: str = ""
+    project: str = ""
+
+    @property
+    def server_key(self) -> str:
+        """The key of the tool's server. Approvals for different projects are independent."""
+        return server_key(self.server, self.project)
 
     @property
     def fingerprint(self) -> str:
@@ -58,6 +65,19 @@ class ToolResult:
     error: EngineText | None = None
     failed: bool = False
     images: tuple[AttachedImage, ...] = ()
+
+
+def server_key(server: str, project: str) -> str:
+    """Return the key of a server or, for a project, of its Documents.
+
+    Names have no line breaks, so that no server has such a name.
+    """
+    return f"{server}\n{project}" if project else server
+
+
+def is_of_project(key: str) -> bool:
+    """Return whether a server's key is the one for a project."""
+    return "\n" in key
 
 
 def named(tools: Iterable[Tool]) -> dict[str, Tool]:

@@ -45,7 +45,7 @@ class ToolsButton(IconButton):
     @property
     def chosen(self) -> list[ServerConfig]:
         """The servers that are on in the open chat, if its model can call tools."""
-        return list(self._box.chosen(self._session.chat.settings)) if self._loader.can_call_tools else []
+        return list(self._box.chosen(self._session.chat.settings, self._session.project_id)) if self._loader.can_call_tools else []
 
     @Slot()
     def refresh(self) -> None:
@@ -60,8 +60,8 @@ class ToolsButton(IconButton):
             lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
         status = self._box.status
         for config in chosen:
-            if status[config.name].state in ("failed", "sign_in"):
-                lines.append(f"{server_title(config)}: {state_text(config, status[config.name], on=True)}")
+            if status[config.key].state in ("failed", "sign_in"):
+                lines.append(f"{server_title(config)}: {state_text(config, status[config.key], on=True)}")
             elif config.url:
                 lines.append(sent_to(config))
         lines += [text for text in (self._cost, self._box.problem) if text]
@@ -86,10 +86,11 @@ class ToolsButton(IconButton):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        settings, status = self._session.chat.settings, self._box.status
-        for config in self._box.configs:
+        status, project = self._box.status, self._session.project_id
+        on = self._box.chosen(self._session.chat.settings, project)
+        for config in self._box.configs_in(project):
             if config.enabled or config.builtin:
-                self._add_server(menu, config, status[config.name], config in self._box.chosen(settings))
+                self._add_server(menu, config, status[config.key], config in on)
         menu.addSeparator()
         if self._cost:
             menu.addAction(self._cost).setEnabled(False)
