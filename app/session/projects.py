@@ -66,7 +66,10 @@ class Projects(QObject):
         return own if own is not None else self._session.new_chats
 
     def add_documents(self, project_id: str, paths: Sequence[str]) -> None:
-        """Let a project's chats search these folders and files, and turn Documents on in its new chats."""
+        """Let a project's chats search folders and files.
+
+        Documents is turned on in its new chats.
+        """
         project, server = self.get(project_id), self._tools.builtin("documents")
         if project is None or not paths:
             return

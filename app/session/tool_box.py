@@ -252,6 +252,7 @@ class ToolBox(QObject):
         """Stop all servers within two seconds, and finish saving their list."""
         for servers in (self._servers, *self._tests):
             servers.close()
+        self._delete_old_indexes()  # a call that was running may have created one again
         self._writer.waitForDone(SAVE_MS)
 
     def _read(self) -> tuple[ServerConfig, ...]:
@@ -270,15 +271,22 @@ class ToolBox(QObject):
         for project in self._documents or ():
             used += [config for config in self.configs_in(project) if config.project]
         self._used = tuple(used)
-        if self._indexes is None:
-            self._servers.configure(used)
+        self._servers.configure([replace(config, index=str(self._index_of(config) or "")) for config in used])
+        self._delete_old_indexes()
+
+    def _index_of(self, config: ServerConfig) -> Path | None:
+        """Return the file with the index of a server, if it has one."""
+        if self._indexes is None or config.builtin != "documents":
+            return None
+        return index_in(self._indexes, config.folders)
+
+    def _delete_old_indexes(self) -> None:
+        """Delete the indexes that no server reads, once the projects are known."""
+        if self._indexes is None or self._documents is None:
             return
-        indexes = {config.key: index_in(self._indexes, config.folders) for config in used if config.builtin == "documents"}
-        self._servers.configure([replace(config, index=str(indexes.get(config.key, ""))) for config in used])
-        if self._documents is None:
-            return  # the projects aren't known yet
+        kept = [index for config in self._used if config.folders and (index := self._index_of(config)) is not None]
         try:
-            delete_others(self._indexes, [indexes[config.key] for config in used if config.key in indexes and config.folders])
+            delete_others(self._indexes, kept)
         except OSError as error:
             log.warning("Old indexes of documents can't be deleted: %s", error)
 

@@ -100,7 +100,7 @@ def to_json(
 
 
 def _project(one: Project) -> dict[str, Any]:
-    """Return a project as JSON values. Its documents and model are named, but not included."""
+    """Return a project as JSON values. Its documents and model are only named."""
     return {"id": one.id, "name": one.name, "created": one.created, "settings": one.options()}
 
 

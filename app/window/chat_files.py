@@ -40,7 +40,7 @@ class ChatFiles:
 
         def in_project() -> list[str]:
             project = self._commands.target_project
-            return [one for one in self._commands.listed() if project and self._library.entries[one].project == project]
+            return [one.id for one in self._library.entries.values() if project and one.project == project]
 
         def export_project() -> None:
             name = self._library.projects[self._commands.target_project].name

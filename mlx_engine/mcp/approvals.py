@@ -62,7 +62,7 @@ class Approvals:
             self._chats[chat, tool.server_key, tool.name] = tool.fingerprint
 
     def always(self) -> tuple[tuple[str, str], ...]:
-        """Return the sorted pairs of server key and name of the tools that are always allowed."""
+        """Return the sorted pairs of server key and name of tools that are always allowed."""
         return tuple(sorted(self._read()))
 
     def revoke(self, server: str, tool: str) -> None:

@@ -121,6 +121,9 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
     window.services.saved_prompts.found = PromptsSaved(bytes=1, quota=2, read_tokens=3)
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
+    project = window.services.library.add_project("Papers")
+    window.services.projects.change(project.id, documents=("/papers",))
+    window.dialogs.show_project_settings(project.id)
     window.dialogs.show_help()
     window.dialogs.show_report()
     window.dialogs.show_this_mac()
@@ -157,6 +160,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
         "SettingsDialog",
         "AboutDialog",
         "ChatSettingsDialog",
+        "ProjectSettingsDialog",
         "HelpDialog",
         "Palette",
         "ReportDialog",

@@ -150,7 +150,7 @@ def test_each_message_is_sent_once_in_its_own_chat_and_none_is_lost(begin: Begin
     app = begin(engine)
     app.services.preferences.chat_titles = False
     tools = ScriptedTools({"calculator": ToolResult("4")})
-    app.tools.offered = lambda settings: tools.offered  # type: ignore[method-assign]
+    app.tools.offered = lambda settings, project="": tools.offered  # type: ignore[method-assign]
     app.tools.call = tools.call  # type: ignore[method-assign]
 
     @sampled(10)

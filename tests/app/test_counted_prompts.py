@@ -68,7 +68,7 @@ def test_the_meter_shows_the_length_of_the_prompt_that_is_sent(demo: Slipstream,
     @given(chats(), TEXTS, st.lists(FILES, max_size=2), st.lists(st.sampled_from(sorted(OFFERED)), unique=True), st.booleans())
     def check(chat: Chat, draft: str, files: list[Attachment], tools: list[str], edit: bool) -> None:
         nonlocal sent
-        demo.services.tools.offered = lambda settings: {name: OFFERED[name] for name in tools}  # type: ignore[method-assign]
+        demo.services.tools.offered = lambda settings, project="": {name: OFFERED[name] for name in tools}  # type: ignore[method-assign]
         demo.services.session._show(chat)
         if edit and chat.turns:
             demo.services.session.edit(chat.turns[-1])
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_refused_before_it_is_sent(demo: Slipstream, qtbot:
             turn = chat.ask("Hi", "plain")
             turn.reply.answer, turn.reply.reason = long, "eos"
         tools = {"sum": Tool("Calculator", "sum", description=long)} if part == "tools" else {}
-        demo.services.tools.offered = lambda settings, tools=tools: tools  # type: ignore[method-assign, misc]
+        demo.services.tools.offered = lambda settings, project="", tools=tools: tools  # type: ignore[method-assign, misc]
         demo.services.session._show(chat)
         message.show_draft(long if part == "text" else "Hi", [Attachment("big.txt", long)] if part == "file" else [])
         message.send()

@@ -52,7 +52,7 @@ def with_tools(start: Callable[..., App], replies: Sequence[Script], **results: 
     """Start the app with two tools and their results."""
     app = start(ScriptedEngine(replies, replace(PAIR, can_call_tools=True)))
     tools = ScriptedTools({name: ToolResult(text) for name, text in results.items()})
-    app.tools.offered = lambda settings: tools.offered  # type: ignore[method-assign]
+    app.tools.offered = lambda settings, project="": tools.offered  # type: ignore[method-assign]
     app.tools.call = tools.call  # type: ignore[method-assign]
     return app, tools
 

@@ -1,13 +1,14 @@
-"""A project's settings: name, documents, model, tools, and the settings of new chats."""
+"""A project's settings: its documents, and what its new chats begin with."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QVBoxLayout, QWidget
 
 from app.session.chat_library import ChatLibrary
+from app.session.chat_session import SAVE_MS
 from app.session.pair_session import PairLoader
 from app.session.projects import Projects
 from app.session.recent_models import RecentModels
@@ -45,12 +46,15 @@ class ProjectSettingsDialog(QDialog):
         self._theme, self._projects, self._id = theme, projects, project_id
         self._tools, self._recent = tools, recent
         self._models: list[RecentModel | None] = []
+        self._unsaved: ChatSettings | None = None
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)  # avoids a save per keystroke
+        self._save_timer.timeout.connect(self._save)
         self.setWindowTitle(tr("Project Settings"))
         self.name = entry("", tr("Name"))
         self.name.editingFinished.connect(self._rename)
         self.model = QComboBox()
         self.model.activated.connect(self._choose_model)
-        self.documents = _Documents(theme, projects, project_id)
+        self.documents = _Documents(theme, projects, project_id, self._save)
         self.servers = QWidget()
         self._servers = column(spacing=4, parent=self.servers)
         head = GroupedForm(theme)
@@ -58,9 +62,7 @@ class ProjectSettingsDialog(QDialog):
         head.add_row(tr("Documents"), self.documents, help=tr("The Documents tool searches them in this project's chats only."))
         head.add_row(tr("Model"), self.model, help=tr("Loaded when a chat begins in this project."))
         head.add_row(tr("Tools"), self.servers, help=tr("On in new chats. You approve each call."))
-        self.form = ChatSettingsForm(
-            theme, library, lambda: projects.new_chats(project_id), self._set_new_chats, lambda: loader.sampling
-        )
+        self.form = ChatSettingsForm(theme, library, lambda: self._new_chats, self._set_new_chats, lambda: loader.sampling)
         self.form.thinking.show()
         caption = small_label(theme, tr("New chats in this project"), bold=True)
         note = small_label(theme, tr("Chats that have begun keep their settings."), "secondary", wrap=True)
@@ -73,7 +75,7 @@ class ProjectSettingsDialog(QDialog):
             signal.connect(self.refresh)
         self.refresh()
         fit_content(self, DIALOG_WIDTH)
-        self.form.system.setFocus()
+        self.name.setFocus()
 
     @property
     def _project(self) -> Project | None:
@@ -87,7 +89,7 @@ class ProjectSettingsDialog(QDialog):
             return
         if not self.name.hasFocus():
             self.name.setText(project.name)
-        self.reset.setEnabled(project.new_chats is not None)
+        self.reset.setEnabled(project.new_chats is not None or self._unsaved is not None)
         self.documents.refresh()
         self._show_models(project)
         self._show_servers()
@@ -117,7 +119,7 @@ class ProjectSettingsDialog(QDialog):
                 box.setParent(None)
                 box.deleteLater()
             boxes = [self._server_box(config) for config in shown]
-        on = self._projects.new_chats(self._id).tool_servers
+        on = self._new_chats.tool_servers
         for box, config in zip(boxes, shown, strict=True):
             with QSignalBlocker(box):
                 box.setChecked(config.enabled and config.name in on)
@@ -134,12 +136,29 @@ class ProjectSettingsDialog(QDialog):
     def _switch(self, name: str, on: bool) -> None:
         if on and not next(config.enabled for config in self._tools.configs if config.name == name):
             self._tools.set_enabled(name, True)
-        settings = self._projects.new_chats(self._id)
-        others = tuple(one for one in settings.tool_servers if one != name)
-        self._set_new_chats(replace(settings, tool_servers=(*others, name) if on else others))
+        others = tuple(one for one in self._new_chats.tool_servers if one != name)
+        self._set_new_chats(replace(self._new_chats, tool_servers=(*others, name) if on else others))
+
+    @property
+    def _new_chats(self) -> ChatSettings:
+        return self._projects.new_chats(self._id) if self._unsaved is None else self._unsaved
 
     def _set_new_chats(self, settings: ChatSettings) -> None:
-        self._projects.change(self._id, new_chats=settings)
+        if settings != self._new_chats:
+            self._unsaved = settings
+            self._save_timer.start()
+        self.refresh()
+
+    @Slot()
+    def _save(self) -> None:
+        self._save_timer.stop()
+        settings, self._unsaved = self._unsaved, None
+        if settings is not None:
+            self._projects.change(self._id, new_chats=settings)
+
+    def done(self, result: int) -> None:
+        self._save()
+        super().done(result)
 
     @Slot()
     def _rename(self) -> None:
@@ -151,14 +170,16 @@ class ProjectSettingsDialog(QDialog):
 
     @Slot()
     def _reset(self) -> None:
+        self._save()
         self._projects.change(self._id, new_chats=None)
 
 
 class _Documents(QWidget):
     """The folders and files of a project, and what is always allowed with them."""
 
-    def __init__(self, theme: Theme, projects: Projects, project_id: str) -> None:
+    def __init__(self, theme: Theme, projects: Projects, project_id: str, save: Callable[[], object]) -> None:
         super().__init__()
+        self._save = save  # what isn't saved yet: adding documents turns Documents on
         self._theme, self._projects, self._id = theme, projects, project_id
         self._shown: object = None
         self.rows = QWidget()
@@ -189,6 +210,7 @@ class _Documents(QWidget):
         return column(row((label, 1), (button(title, name, "quiet", act), 0, Qt.AlignmentFlag.AlignRight)))
 
     def _add(self, paths: list[str]) -> None:
+        self._save()
         self._projects.add_documents(self._id, paths)
 
     @Slot()

@@ -42,7 +42,7 @@ EXTEND_SELECTION = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.Contr
 
 @dataclass(frozen=True)
 class ChatSection:
-    """A heading and its chats, newest first; `project` is the id of a project's section."""
+    """A heading and its chats, newest first; `project` is the id of a project."""
 
     title: str
     chats: tuple[ChatSummary, ...]

@@ -15,7 +15,7 @@ from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.documents import document_index
 from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
 from mlx_engine.documents.document_search import documents_in, find_passages, page_text
-from mlx_engine.documents.sources import files_in
+from mlx_engine.documents.sources import content_of, files_in
 
 TEXTS = st.sampled_from(
     ["", "one two", "# Head\n\nthree", "two " * 900, "北京大学 in Beijing", "a\fb\fc", "\0", "a\f" + "long page " * 2_500]
@@ -363,3 +363,20 @@ def test_a_term_in_many_passages_does_not_hide_a_rare_one(index: DocumentIndex, 
     assert (first.page, first.text) == (10_501, "common needle")
     assert len(index.read(lambda found: find_passages(found, "common", 5))) == 5
     assert len(index.read(lambda found: find_passages(found, "common page", 5))) == 5
+
+
+def test_single_files_can_be_chosen(tmp_path: Path) -> None:
+    """Other files next to them aren't read, and neither is a link in place of a chosen file."""
+    for name in ("bees.md", "wasps.md"):
+        (tmp_path / name).write_text(f"All about {name}.")
+    chosen = [str(tmp_path / "bees.md"), str(tmp_path / "gone.md")]
+    index = DocumentIndex(tmp_path / "index" / "index.sqlite", chosen)
+    index.update()
+    assert [one.name for one in index.read(documents_in)] == ["bees.md"]
+    assert index.read(lambda found: page_text(found, "bees.md", 1)) == "All about bees.md."
+    assert [one.text for one in index.read(lambda found: find_passages(found, "wasps", 5))] == []
+    [source] = files_in(chosen)
+    (tmp_path / "bees.md").unlink()
+    (tmp_path / "bees.md").symlink_to(tmp_path / "wasps.md")
+    with pytest.raises(OSError):
+        content_of(source, [str(tmp_path)], 100)

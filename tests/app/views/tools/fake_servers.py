@@ -30,7 +30,7 @@ class FakeServers:
         self.made.append(self)
 
     def configure(self, configs: Sequence[ServerConfig]) -> None:
-        old, self.configs = self.configs, {config.name: config for config in configs}
+        old, self.configs = self.configs, {config.key: config for config in configs}
         self.found = {
             name: self.found[name] if old.get(name) == config else ServerStatus(name, "off")
             for name, config in self.configs.items()
@@ -48,7 +48,8 @@ class FakeServers:
 
     def finish(self, name: str) -> None:
         """End connecting."""
-        tools = (replace(CALCULATE, server=name),)
+        config = self.configs[name]
+        tools = (replace(CALCULATE, server=config.name, origin=config.origin, project=config.project),)
         self.found[name] = replace(self.answers.get(name, ServerStatus(name, "ready", tools=tools)), name=name)
         self.changed()
 

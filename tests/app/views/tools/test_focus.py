@@ -137,7 +137,7 @@ def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtB
     app = start(ScriptedEngine())
     window, dialogs = app.window, app.window.dialogs
     names = {name for name in dir(dialogs) if name.startswith("show_")} - {"show_logs", "show_document_page"}
-    app.tools.text_of_page = lambda document, page: "Bees make honey."  # type: ignore[method-assign]
+    app.tools.text_of_page = lambda document, page, project="": "Bees make honey."  # type: ignore[method-assign]
 
     def show_page() -> None:
         dialogs.show_document_page(PageRead("bees.md", 1))

@@ -16,6 +16,7 @@ from app.session.tool_box import ToolBox
 from app.storage.settings import ChatSettings
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.documents.document_index import DocumentIndex
+from mlx_engine.documents.index_file import index_in
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
@@ -226,6 +227,7 @@ def test_changes_that_another_program_makes_are_kept(servers: type[FakeServers],
 
 def test_the_index_of_removed_folders_is_deleted(servers: type[FakeServers], tmp_path: Path) -> None:
     box, folder = ToolBox(tmp_path), tmp_path / "Papers"
+    box.set_documents({})
     folder.mkdir()
     (folder / "bees.md").write_text("Bees make honey.")
     box.put(replace(box.builtin("documents"), enabled=True, folders=(str(folder),)), "Documents")
@@ -242,6 +244,60 @@ def test_the_index_of_removed_folders_is_deleted(servers: type[FakeServers], tmp
     box.put(replace(box.builtin("documents"), folders=()), "Documents")
     assert list(index.parent.iterdir()) == []
     box.close()
+
+
+def test_no_index_is_deleted_before_the_projects_are_known(servers: type[FakeServers], tmp_path: Path) -> None:
+    index = index_in(tmp_path / "documents", ("/papers",))
+    index.parent.mkdir()
+    index.write_bytes(b"words")
+    box = ToolBox(tmp_path)
+    box.set_enabled("Documents", True)
+    assert index.exists()
+    box.set_documents({"p": ("/papers",)})
+    assert index.exists()
+    box.set_documents({})
+    assert not index.exists()
+    index.write_bytes(b"words")  # by a call that was running
+    box.close()
+    assert not index.exists()
+
+
+def test_documents_reads_those_of_the_chat_s_project_only(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
+    box, chat = ToolBox(tmp_path), ChatSettings(tool_servers=("Documents",))
+    box.put(replace(box.builtin("documents"), enabled=True, folders=("/mine",)), "Documents")
+    box.set_documents({"a": ("/papers",), "b": ("/notes", "/x.pdf")})
+    folders = {project: [config.folders for config in box.chosen(chat, project)] for project in ("", "a", "b", "c")}
+    assert folders == {"": [("/mine",)], "a": [("/papers",)], "b": [("/notes", "/x.pdf")], "c": [("/mine",)]}
+    box.warm(chat, "a")
+    fake = servers.made[0]
+    assert [fake.configs[key].folders for key in fake.started] == [("/papers",)]
+    assert not box.connecting(chat, "a") and box.connecting(chat, "b") and box.connecting(chat)
+    [tool] = box.offered(chat, "a").values()
+    assert (tool.server, box.offered(chat, "b"), box.offered(chat)) == ("Documents", {}, {})
+    assert box.offered(replace(chat, tools_off=("Documents/calculator",)), "a") == {}
+    box.set_enabled("Documents", False)
+    assert box.chosen(chat, "a") == []
+
+
+def test_an_approval_for_a_project_allows_nothing_elsewhere(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
+    """It ends when the project or one of its documents is removed."""
+    box, chat = ToolBox(tmp_path), ChatSettings(tool_servers=("Documents",))
+    box.put(replace(box.builtin("documents"), enabled=True, folders=("/papers",)), "Documents")
+    box.set_documents({"a": ("/papers",), "b": ("/papers",)})
+    for project in ("a", "b", ""):
+        box.warm(chat, project)
+    [first], [second], [third] = (box.offered(chat, project).values() for project in ("a", "b", ""))
+    box.approvals.record(first, "", "always")
+    assert [box.approvals.allows(tool, "") for tool in (first, second, third)] == [True, False, False]
+    box.approvals.record(third, "", "always")
+    box.set_documents({"b": ("/papers",)})
+    assert [box.approvals.allows(tool, "") for tool in (first, second, third)] == [False, False, True]
+    assert box.approvals.always() == (("Documents", "calculator"),)
+    box.approvals.record(second, "", "always")
+    box.set_documents({"b": ("/papers", "/more")})
+    box.warm(chat, "b")
+    [second] = box.offered(chat, "b").values()
+    assert not box.approvals.allows(second, "")
 
 
 def test_a_change_that_is_being_saved_is_not_undone(servers: type[FakeServers], qtbot: QtBot, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def app_with(start: Start, result: str, text: str, server: str = "Documents", ca
 
 
 def use_index(app: Running, file: Path) -> None:
-    app.tools.text_of_page = lambda document, page: text_of_page(file, document, page)  # type: ignore[method-assign]
+    app.tools.text_of_page = lambda document, page, project="": text_of_page(file, document, page)  # type: ignore[method-assign]
 
 
 def dialog_of(app: Running) -> DocumentPageDialog:
