@@ -100,16 +100,18 @@ def test_the_project_in_the_bar_opens_its_settings(start: Start, tmp_path: Path)
 
 
 def test_the_project_moves_into_the_bar_s_menu_if_it_does_not_fit(start: Start, tmp_path: Path) -> None:
-    app, _ = app_with_row(start, tmp_path)
-    app.commands.run("new_project_chat")
+    app, one = app_with_row(start, tmp_path)
+    name = "Bees & honey in the gardens of the north"
+    app.services.projects.change(one, name=name)
+    app.services.projects.new_chat(one)
     bar = app.window.top_bar
     app.window.resize(440, 420)
     app.until(lambda: not bar.project.isVisible() and bar.more.isVisible())
     bar.more.click()
     [menu] = bar.findChildren(QMenu)
-    [action] = [action for action in menu.actions() if action.text() == "Bees && honey"]
+    [action] = [action for action in menu.actions() if action.text() == name.replace("&", "&&")]
     action.trigger()
-    assert app.dialog(ProjectSettingsDialog).name.text() == "Bees & honey"
+    assert app.dialog(ProjectSettingsDialog).name.text() == name
     menu.close()
 
 
