@@ -210,7 +210,7 @@ class Commands(QObject):
 
         return (
             Command("new_chat", tr("&New Chat"), session.new_chat, Keys.New),
-            Command("new_project", tr("New &Project"), self._add_project, ("Ctrl+Shift+N",)),
+            Command("new_project", tr("New Pr&oject"), self._add_project, ("Ctrl+Shift+N",)),
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", pin_title, lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single),

@@ -55,11 +55,11 @@ def project_commands(commands: Commands, projects: Projects, dialogs: Dialogs) -
 
     def new_title() -> str:
         project = projects.get(target())
-        return tr("New Chat &in “{project}”", project=project.name.replace("&", "&&")) if project else tr("New Chat &in Project")
+        return tr("Ne&w Chat in “{project}”", project=project.name.replace("&", "&&")) if project else tr("Ne&w Chat in Project")
 
     return (
         Command("new_project_chat", new_title, lambda: projects.new_chat(target()), ("Ctrl+Alt+N",), target),
-        Command("project_settings", tr("P&roject Settings…"), lambda: dialogs.show_project_settings(target()), needs=target),
+        Command("project_settings", tr("Pro&ject Settings…"), lambda: dialogs.show_project_settings(target()), needs=target),
     )
 
 

@@ -195,8 +195,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Deleted the folder “{name}”</source>
-            <translation>Ordner „{name}“ gelöscht</translation>
+            <source>Deleted the project “{name}”</source>
+            <translation>Projekt „{name}“ gelöscht</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -220,8 +220,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>New Folder</source>
-            <translation>Neuer Ordner</translation>
+            <source>New Project</source>
+            <translation>Neues Projekt</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -232,6 +232,11 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Show</source>
             <translation>Anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
+            <translation>Die Datei nennt Dokumente, ein Modell oder Werkzeuge für „{project}“: {listed}.</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -247,6 +252,11 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>I&amp;mport widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Use Them</source>
+            <translation>Verwenden</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -365,8 +375,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Move t&amp;o Folder</source>
-            <translation>I&amp;n Ordner bewegen</translation>
+            <source>Move t&amp;o Project</source>
+            <translation>I&amp;n Projekt bewegen</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -375,13 +385,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>Neuer &amp;Ordner</translation>
+            <source>New Pr&amp;oject</source>
+            <translation>Neues Pr&amp;ojekt</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>New Folder…</source>
-            <translation>Neuer Ordner …</translation>
+            <source>New Project…</source>
+            <translation>Neues Projekt …</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -1267,6 +1277,36 @@
             <location filename="../../app/session/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Token verschieden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The Documents tool no longer searches the documents of “{project}”.</source>
+            <translation>Das Werkzeug „Dokumente“ durchsucht die Dokumente von „{project}“ nicht mehr.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The Documents tool now searches the documents of “{project}”.</source>
+            <translation>Das Werkzeug „Dokumente“ durchsucht jetzt die Dokumente von „{project}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The {count} chats keep their settings.</source>
+            <translation>Die {count} Chats behalten ihre Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>Use the Project's Settings</source>
+            <translation>Projekteinstellungen verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>“{model}” isn't on this computer. Choose another model in Project Settings.</source>
+            <translation>„{model}“ ist nicht auf diesem Computer. Wählen Sie in den Projekteinstellungen ein anderes Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>“{title}” keeps its settings.</source>
+            <translation>„{title}“ behält seine Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../app/session/recommendation.py" />
@@ -2724,6 +2764,106 @@
             <translation>Demo verwenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Add Files…</source>
+            <translation>Dateien hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Add Folder…</source>
+            <translation>Ordner hinzufügen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Ask before each call to {tool}</source>
+            <translation>Vor jedem Aufruf von {tool} fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Chats that have begun keep their settings.</source>
+            <translation>Begonnene Chats behalten ihre Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Choose Files That Models May Read</source>
+            <translation>Dateien wählen, die Modelle lesen dürfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Choose a Folder That Models May Read</source>
+            <translation>Ordner wählen, den Modelle lesen dürfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Documents</source>
+            <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Loaded when a chat begins in this project.</source>
+            <translation>Wird geladen, wenn in diesem Projekt ein Chat beginnt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Model</source>
+            <translation>Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>New chats in this project</source>
+            <translation>Neue Chats in diesem Projekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>On in new chats. You approve each call.</source>
+            <translation>In neuen Chats eingeschaltet. Sie genehmigen jeden Aufruf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Project Settings</source>
+            <translation>Projekteinstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Remove {path}</source>
+            <translation>{path} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Revoke</source>
+            <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>The Documents tool searches them in this project's chats only.</source>
+            <translation>Das Werkzeug „Dokumente“ durchsucht sie nur in den Chats dieses Projekts.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>The model in use</source>
+            <translation>Das verwendete Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Use the settings of all new chats</source>
+            <translation>Die Einstellungen aller neuen Chats verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>{tool}: always allowed</source>
+            <translation>{tool}: immer erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/quiet_note.py" />
             <source>Quiet mode then stays off on battery, too</source>
             <translation>Der leise Modus bleibt dann auch im Batteriebetrieb aus</translation>
@@ -3310,11 +3450,6 @@
         </message>
         <message>
             <location filename="../../app/views/machine/memory_bar.py" />
-            <source>Model</source>
-            <translation>Modell</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/memory_bar.py" />
             <source>Other apps and the system</source>
             <translation>Andere Apps und das System</translation>
         </message>
@@ -3765,11 +3900,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
             <source>No</source>
             <translation>Nein</translation>
         </message>
@@ -4022,11 +4152,6 @@
             <location filename="../../app/views/models/model_settings.py" />
             <source>Other folders</source>
             <translation>Weitere Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>Entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
@@ -5540,11 +5665,6 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Add Folder…</source>
-            <translation>Ordner hinzufügen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
             <source>Add a folder that models may read.</source>
             <translation>Fügen Sie einen Ordner hinzu, den Modelle lesen dürfen.</translation>
         </message>
@@ -5552,11 +5672,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Always allowed</source>
             <translation>Immer erlaubt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Ask before each call to {tool}</source>
-            <translation>Vor jedem Aufruf von {tool} fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -5570,18 +5685,8 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Choose a Folder That Models May Read</source>
-            <translation>Ordner wählen, den Modelle lesen dürfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
             <source>Connected · {tools}</source>
             <translation>Verbunden · {tools}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Documents</source>
-            <translation>Dokumente</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -5607,11 +5712,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Remove…</source>
             <translation>Entfernen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Revoke</source>
-            <translation>Widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6790,6 +6890,16 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Export Pro&amp;ject…</source>
+            <translation>Pro&amp;jekt exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Export Project</source>
+            <translation>Projekt exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Images ({patterns})</source>
             <translation>Bilder ({patterns})</translation>
         </message>
@@ -6832,6 +6942,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>Print</source>
             <translation>Drucken</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Project</source>
+            <translation>Projekt</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7260,6 +7375,16 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Project “{name}”. Open its settings</source>
+            <translation>Projekt „{name}“. Einstellungen öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Project: {name}</source>
+            <translation>Projekt: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Server: {host}</source>
             <translation>Server: {host}</translation>
         </message>
@@ -7445,6 +7570,16 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
+            <source>Ne&amp;w Chat in Project</source>
+            <translation>Ne&amp;uer Chat im Projekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Ne&amp;w Chat in “{project}”</source>
+            <translation>Ne&amp;uer Chat in „{project}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
             <source>Next &amp;Link</source>
             <translation>&amp;Nächster Link</translation>
         </message>
@@ -7452,6 +7587,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Previous Lin&amp;k</source>
             <translation>Vorhe&amp;riger Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Pro&amp;ject Settings…</source>
+            <translation>Pro&amp;jekteinstellungen …</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

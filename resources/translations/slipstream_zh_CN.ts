@@ -195,8 +195,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Deleted the folder “{name}”</source>
-            <translation>已删除文件夹“{name}”</translation>
+            <source>Deleted the project “{name}”</source>
+            <translation>已删除项目“{name}”</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -220,8 +220,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>New Folder</source>
-            <translation>新建文件夹</translation>
+            <source>New Project</source>
+            <translation>新建项目</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -232,6 +232,11 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Show</source>
             <translation>显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
+            <translation>该文件为“{project}”列出了文档、模型或工具：{listed}。</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -247,6 +252,11 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Undo &amp;Import</source>
             <translation>撤销导入(&amp;I)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Use Them</source>
+            <translation>使用</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -365,8 +375,8 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Move t&amp;o Folder</source>
-            <translation>移到文件夹(&amp;O)</translation>
+            <source>Move t&amp;o Project</source>
+            <translation>移到项目(&amp;O)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -375,13 +385,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>新建文件夹(&amp;F)</translation>
+            <source>New Pr&amp;oject</source>
+            <translation>新建项目(&amp;O)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>New Folder…</source>
-            <translation>新建文件夹…</translation>
+            <source>New Project…</source>
+            <translation>新建项目…</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -1267,6 +1277,36 @@
             <location filename="../../app/session/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>用不同样式的下划线标出回复中由草稿模型起草、拷贝以及来自目标模型的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The Documents tool no longer searches the documents of “{project}”.</source>
+            <translation>“文档”工具不再搜索“{project}”的文档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The Documents tool now searches the documents of “{project}”.</source>
+            <translation>“文档”工具现在会搜索“{project}”的文档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>The {count} chats keep their settings.</source>
+            <translation>这 {count} 个对话保留各自的设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>Use the Project's Settings</source>
+            <translation>使用项目的设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>“{model}” isn't on this computer. Choose another model in Project Settings.</source>
+            <translation>“{model}”不在这台电脑上。请在项目设置中选择其他模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/projects.py" />
+            <source>“{title}” keeps its settings.</source>
+            <translation>“{title}”保留自己的设置。</translation>
         </message>
         <message>
             <location filename="../../app/session/recommendation.py" />
@@ -2724,6 +2764,106 @@
             <translation>使用演示模型对</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Add Files…</source>
+            <translation>添加文件…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Add Folder…</source>
+            <translation>添加文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Ask before each call to {tool}</source>
+            <translation>每次调用 {tool} 前询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Chats that have begun keep their settings.</source>
+            <translation>已开始的对话保留自己的设置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Choose Files That Models May Read</source>
+            <translation>选择模型可以读取的文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Choose a Folder That Models May Read</source>
+            <translation>选取模型可以读取的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Documents</source>
+            <translation>文档</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Loaded when a chat begins in this project.</source>
+            <translation>在此项目中新建对话时载入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Model</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>New chats in this project</source>
+            <translation>此项目中的新对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>On in new chats. You approve each call.</source>
+            <translation>在新对话中开启。每次调用都需要您批准。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Project Settings</source>
+            <translation>项目设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Remove</source>
+            <translation>移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Remove {path}</source>
+            <translation>移除 {path}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Revoke</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>The Documents tool searches them in this project's chats only.</source>
+            <translation>“文档”工具仅在此项目的对话中搜索它们。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>The model in use</source>
+            <translation>正在使用的模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Use the settings of all new chats</source>
+            <translation>使用所有新对话的设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>{tool}: always allowed</source>
+            <translation>{tool}：始终允许</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/quiet_note.py" />
             <source>Quiet mode then stays off on battery, too</source>
             <translation>之后使用电池时，安静模式也保持关闭</translation>
@@ -3310,11 +3450,6 @@
         </message>
         <message>
             <location filename="../../app/views/machine/memory_bar.py" />
-            <source>Model</source>
-            <translation>模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/memory_bar.py" />
             <source>Other apps and the system</source>
             <translation>其他 App 和系统</translation>
         </message>
@@ -3765,11 +3900,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Name</source>
-            <translation>名称</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
             <source>No</source>
             <translation>否</translation>
         </message>
@@ -4022,11 +4152,6 @@
             <location filename="../../app/views/models/model_settings.py" />
             <source>Other folders</source>
             <translation>其他文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/model_settings.py" />
-            <source>Remove</source>
-            <translation>移除</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_settings.py" />
@@ -5540,11 +5665,6 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Add Folder…</source>
-            <translation>添加文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
             <source>Add a folder that models may read.</source>
             <translation>请添加模型可以读取的文件夹。</translation>
         </message>
@@ -5552,11 +5672,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Always allowed</source>
             <translation>始终允许</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Ask before each call to {tool}</source>
-            <translation>每次调用 {tool} 前询问</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -5570,18 +5685,8 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Choose a Folder That Models May Read</source>
-            <translation>选取模型可以读取的文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
             <source>Connected · {tools}</source>
             <translation>已连接 · {tools}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Documents</source>
-            <translation>文档</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -5607,11 +5712,6 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Remove…</source>
             <translation>移除…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/tools/server_card.py" />
-            <source>Revoke</source>
-            <translation>撤销</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6790,6 +6890,16 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Export Pro&amp;ject…</source>
+            <translation>导出项目(&amp;J)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Export Project</source>
+            <translation>导出项目</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Images ({patterns})</source>
             <translation>图像 ({patterns})</translation>
         </message>
@@ -6832,6 +6942,11 @@
             <location filename="../../app/window/chat_files.py" />
             <source>Print</source>
             <translation>打印</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>Project</source>
+            <translation>项目</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7260,6 +7375,16 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
+            <source>Project “{name}”. Open its settings</source>
+            <translation>项目“{name}”。打开其设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>Project: {name}</source>
+            <translation>项目：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
             <source>Server: {host}</source>
             <translation>服务器：{host}</translation>
         </message>
@@ -7445,6 +7570,16 @@
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
+            <source>Ne&amp;w Chat in Project</source>
+            <translation>在项目中新建对话(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Ne&amp;w Chat in “{project}”</source>
+            <translation>在“{project}”中新建对话(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
             <source>Next &amp;Link</source>
             <translation>下一个链接(&amp;L)</translation>
         </message>
@@ -7452,6 +7587,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Previous Lin&amp;k</source>
             <translation>上一个链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Pro&amp;ject Settings…</source>
+            <translation>项目设置(&amp;J)…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
