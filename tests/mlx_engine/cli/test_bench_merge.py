@@ -1,4 +1,4 @@
-"""`slipstream bench --compare` and `--picture`: several reports at once."""
+"""`slipstream bench --compare` and `--picture`: reports of several measurements."""
 
 import json
 import math

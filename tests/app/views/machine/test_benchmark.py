@@ -143,6 +143,6 @@ def test_an_error_of_the_engine_ends_it(begin: Callable[..., Session]) -> None:
 
 
 def test_a_pair_without_a_drafter_says_why_it_is_not_measured(begin: Callable[..., Session]) -> None:
-    running = begin(ScriptedEngine(pair=replace(PAIR, why_plain=EngineText("", "There is no drafter."))))
+    running = begin(ScriptedEngine(pair=replace(PAIR, why_plain=EngineText("", "The drafter is missing."))))
     dialog = opened(running)
-    assert not dialog.start.isEnabled() and dialog.state.text() == "There is no drafter."
+    assert not dialog.start.isEnabled() and dialog.state.text() == "The drafter is missing."
