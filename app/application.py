@@ -115,7 +115,7 @@ class Slipstream(QObject):
 
     @Slot()
     def _hold_calibration(self) -> None:
-        self._activity.set_held("calibration", self.services.loader.calibration.running, tr("Measuring this Mac"))
+        self._activity.set_held("calibration", self.services.loader.calibration.running, tr("Measuring speed"))
 
     @Slot()
     def close(self) -> None:

@@ -108,13 +108,13 @@ class TopBar(QWidget):
         self._arrange()
 
     def _state(self) -> str:
-        """Return how the next reply differs, or how far this Mac is measured."""
+        """Return how the next reply differs, or how far the measurement is."""
         run, calibration = self._reply_runner.of(self._session.chat.id), self._loader.calibration
         if run is not None and run.turn.reply.mode != self._session.next_mode:
             return tr("Next reply: {mode}", mode=mode_names()[self._session.next_mode])
         if not calibration.running or calibration.progress is None:
             return ""
-        return f"{tr('Measuring this Mac')} · {percent(calibration.progress.fraction)}"
+        return f"{tr('Measuring speed')} · {percent(calibration.progress.fraction)}"
 
     @Slot()
     def _show_server(self) -> None:

@@ -15,8 +15,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Measuring this Mac</source>
-            <translation>Dieser Mac wird gemessen</translation>
+            <source>Measuring speed</source>
+            <translation>Geschwindigkeit wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -6130,13 +6130,13 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
-            <source>The model reads a summary of what is above this line.</source>
-            <translation>Das Modell liest eine Zusammenfassung dessen, was oberhalb dieser Linie steht.</translation>
+            <source>The context is full, so the model reads nothing above this line.</source>
+            <translation>Das Modell liest nichts oberhalb dieser Linie, weil der Kontext voll ist.</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
-            <source>The model reads nothing above this line.</source>
-            <translation>Das Modell liest nichts oberhalb dieser Linie.</translation>
+            <source>The model reads a summary of what is above this line.</source>
+            <translation>Das Modell liest eine Zusammenfassung dessen, was oberhalb dieser Linie steht.</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/find_bar.py" />
@@ -6407,6 +6407,11 @@
             <location filename="../../app/views/transcript/welcome.py" />
             <source>, {bits}-bit</source>
             <translation>, {bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask anything</source>
+            <translation>Fragen Sie alles</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />

@@ -15,8 +15,8 @@
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Measuring this Mac</source>
-            <translation>正在测量这台 Mac</translation>
+            <source>Measuring speed</source>
+            <translation>正在测量速度</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -6130,13 +6130,13 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
-            <source>The model reads a summary of what is above this line.</source>
-            <translation>模型读取此线以上内容的摘要。</translation>
+            <source>The context is full, so the model reads nothing above this line.</source>
+            <translation>上下文已满，因此模型不读取此线以上的任何内容。</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/cut_view.py" />
-            <source>The model reads nothing above this line.</source>
-            <translation>模型不读取此线以上的任何内容。</translation>
+            <source>The model reads a summary of what is above this line.</source>
+            <translation>模型读取此线以上内容的摘要。</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/find_bar.py" />
@@ -6407,6 +6407,11 @@
             <location filename="../../app/views/transcript/welcome.py" />
             <source>, {bits}-bit</source>
             <translation>，{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/welcome.py" />
+            <source>Ask anything</source>
+            <translation>尽管问</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />

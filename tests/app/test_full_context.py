@@ -53,7 +53,7 @@ def test_a_full_chat_goes_on_in_a_rolling_window(start: Start, tmp_path: Path) -
     kinds = [item.kind for item in app.window.transcript.column.items]
     assert kinds == ["prompt", "reply", "prompt", "reply", "cut", "prompt", "reply", "prompt", "reply"]
     (line,) = app.window.transcript.findChildren(CutView)
-    assert line.label.text() == "The model reads nothing above this line."
+    assert line.label.text() == "The context is full, so the model reads nothing above this line."
     chat = app.session.chat.id
     app.quit()
     again = start(small_engine(answer("Five.")), data=tmp_path / "data")

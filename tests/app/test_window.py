@@ -276,7 +276,7 @@ def test_the_dflash_switch_applies_to_the_next_reply_and_is_off_without_a_drafte
     calibration = app.loader.calibration
     calibration.running, calibration.progress = True, WorkProgress(0.42, EngineText("", "Timing kernels"))
     calibration.changed.emit()
-    assert bar.state.isVisible() and bar.state.text() == "Measuring this Mac · 42%"
+    assert bar.state.isVisible() and bar.state.text() == "Measuring speed · 42%"
     calibration.running = False
     calibration.changed.emit()
     assert bar.state.text() == ""

@@ -169,6 +169,8 @@ class PickerDialog(QDialog):
         self._follow_search()
         self.endpoint.setVisible(current is not None and current.endpoint is not None and not empty)
         self.card.setVisible(self.endpoint.isHidden() and not empty)
+        if empty and self.list.hasFocus():
+            self.search.setFocus()  # Qt would choose a button below the list
         self.list.setVisible(not empty)
         self._nothing.setVisible(empty)
         self._show_hub(search)

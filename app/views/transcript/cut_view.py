@@ -28,7 +28,7 @@ class CutView(MessageView):
     def __init__(self, theme: Theme, summary: Node | None, actions: MessageActions) -> None:
         super().__init__()
         self._summary, self._actions = summary, actions
-        nothing = tr("The model reads nothing above this line.")
+        nothing = tr("The context is full, so the model reads nothing above this line.")
         text = tr("The model reads a summary of what is above this line.") if summary is not None else nothing
         self.label = small_label(theme, text, "secondary", wrap=True)
         self.label.setAlignment(Qt.AlignmentFlag.AlignHCenter)

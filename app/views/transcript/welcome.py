@@ -131,7 +131,8 @@ class Welcome(QWidget):
 
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
         """Show the loaded or loading pair. `demo` tells whether this is the demo pair."""
-        self.title.setText(tr("Try the built-in demo") if demo else tr("Ask anything, faster"))
+        title = tr("Ask anything") if pair is not None and (pair.remote or pair.why_plain) else tr("Ask anything, faster")
+        self.title.setText(tr("Try the built-in demo") if demo else title)
         self.about_demo.setText(
             sentences(
                 tr("The demo pair answers only a few kinds of questions."),

@@ -137,6 +137,17 @@ def test_a_failed_search_says_why_and_can_be_repeated(
     checked(app, 1)
 
 
+def test_the_focus_stays_at_the_search_when_the_list_is_hidden(begin: Start, hub: LocalHub) -> None:
+    """It went to *Add…*, which the next key then pressed."""
+    app = begin()
+    opened(app)
+    picker = app.dialog(PickerDialog)
+    picker.list.setFocus()
+    picker.filters.buttons()[-1].click()
+    app.until(picker.empty.isVisible)
+    assert picker.focusWidget() is picker.search
+
+
 def test_turning_off_offline_repeats_the_search(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.repo("maker/zoo", target_files(100_000))
     search = Hub.search
