@@ -105,7 +105,7 @@ class CodeView(QFrame):
     @Slot()
     def _open(self) -> None:
         if not open_page(self.text, self.language.lower()):
-            QToolTip.showText(QCursor.pos(), tr("There is no browser that can open this."), self.open)
+            QToolTip.showText(QCursor.pos(), tr("This can't be opened in a browser."), self.open)
 
     @Slot(bool)
     def _set_wrapped(self, wrapped: bool) -> None:

@@ -21,7 +21,7 @@ from mlx_engine.mcp.tool import server_key
 
 
 class Projects(QObject):
-    """The projects of the library. A chat keeps its own settings once it has begun."""
+    """The projects of the library. Existing chats keep their own settings."""
 
     def __init__(
         self,

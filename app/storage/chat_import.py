@@ -57,7 +57,7 @@ class ImportOutcome:
     Attributes:
         files: data of images and PDFs, which the chats have without it.
         chats: the new chats.
-        projects: their projects, with settings that nobody has to trust.
+        projects: their projects, with settings that give models no access.
         untrusted: those of them whose documents, model, or tools the user may add.
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.

@@ -55,8 +55,8 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>There is no browser that can open this.</source>
-            <translation>Kein Browser kann das öffnen.</translation>
+            <source>This can't be opened in a browser.</source>
+            <translation>Das kann nicht im Browser geöffnet werden.</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -2780,11 +2780,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
-            <source>Chats that have begun keep their settings.</source>
-            <translation>Begonnene Chats behalten ihre Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/project_settings.py" />
             <source>Choose Files That Models May Read</source>
             <translation>Dateien wählen, die Modelle lesen dürfen</translation>
         </message>
@@ -2797,6 +2792,11 @@
             <location filename="../../app/views/chat/project_settings.py" />
             <source>Documents</source>
             <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Existing chats keep their settings.</source>
+            <translation>Bestehende Chats behalten ihre Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />

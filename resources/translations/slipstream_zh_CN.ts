@@ -55,8 +55,8 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>There is no browser that can open this.</source>
-            <translation>没有可以打开它的浏览器。</translation>
+            <source>This can't be opened in a browser.</source>
+            <translation>无法在浏览器中打开。</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -2780,11 +2780,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
-            <source>Chats that have begun keep their settings.</source>
-            <translation>已开始的对话保留自己的设置。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/project_settings.py" />
             <source>Choose Files That Models May Read</source>
             <translation>选择模型可以读取的文件</translation>
         </message>
@@ -2797,6 +2792,11 @@
             <location filename="../../app/views/chat/project_settings.py" />
             <source>Documents</source>
             <translation>文档</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Existing chats keep their settings.</source>
+            <translation>已有的对话保留各自的设置。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />

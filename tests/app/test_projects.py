@@ -45,7 +45,7 @@ def test_new_chats_of_a_project_begin_with_its_settings(begin: Begin) -> None:
     assert app.engine.requests[-1].messages[0].content == "Be precise."
     assert app.library.entries[app.session.chat.id].project == one
     projects.change(one, new_chats=replace(SETTINGS, system="Be brief."))
-    assert app.session.chat.settings == SETTINGS, "a chat that has begun keeps its settings"
+    assert app.session.chat.settings == SETTINGS, "an existing chat keeps its settings"
     app.session.new_chat()
     assert app.session.project is None
     app.ask("Why not?")
@@ -169,7 +169,7 @@ def test_the_model_of_a_project_is_loaded_for_a_new_chat(begin: Begin, tmp_path:
     app.ask("Why?")
     app.session.new_chat()
     app.session.open_chat(next(iter(app.library.entries)))
-    assert len(loaded) == 1, "a chat that has begun changes no model"
+    assert len(loaded) == 1, "an existing chat changes no model"
 
 
 def test_a_connection_that_is_gone_is_reported(begin: Begin) -> None:

@@ -65,7 +65,7 @@ class ProjectSettingsDialog(QDialog):
         self.form = ChatSettingsForm(theme, library, lambda: self._new_chats, self._set_new_chats, lambda: loader.sampling)
         self.form.thinking.show()
         caption = small_label(theme, tr("New chats in this project"), bold=True)
-        note = small_label(theme, tr("Chats that have begun keep their settings."), "secondary", wrap=True)
+        note = small_label(theme, tr("Existing chats keep their settings."), "secondary", wrap=True)
         page = column(head, 4, caption, note, self.form, spacing=8, margins=(24, 20, 24, 20))
         self.reset = button(tr("Reset"), tr("Use the settings of all new chats"), "bordered", self._reset)
         done = button(tr("Done"), tr("Close settings"), "bordered", self.accept)

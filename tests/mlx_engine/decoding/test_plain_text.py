@@ -82,7 +82,7 @@ BRIEFER = {("tiny2", "tiny2"), *((name, "dflash") for name in QUICK)}
 
 
 def cases(brief: set[Row]) -> list[Any]:
-    """Return all rows, of which `make test` tries only `brief`."""
+    """Return all rows. `make test` tries only `brief`."""
     return [pytest.param(row, marks=[] if row in brief else pytest.mark.long, id=" ".join(row)) for row in ROWS]
 
 

@@ -134,7 +134,7 @@ def test_a_folder_with_another_quantization_is_a_row_of_its_own(begin: Start, hu
 
 
 def test_a_folder_with_a_wrong_name_leaves_the_pair_of_that_name_alone(hub: LocalHub) -> None:
-    """Answers of the hub and downloads are told apart by the repos of a pair."""
+    """The hub's answers and downloads belong to the repos of a pair."""
     fetch(hub, HubCache())
     shutil.rmtree(HubCache().folder("owner/target"))
     folder = lm_studio(bits=4)
