@@ -198,7 +198,7 @@ class _Documents(QWidget):
         for tool in allowed:
             name = tr("Ask before each call to {tool}", tool=tool)
             rows.append(self._row(tr("{tool}: always allowed", tool=tool), tr("Revoke"), name, partial(self._revoke, tool)))
-        old, self.rows = self.rows, QWidget()
+        old, self.rows = self.rows, QWidget(self)  # else it would be a window of its own
         column(*rows, spacing=2, parent=self.rows)
         self.rows.setVisible(bool(rows))
         self._column.replaceWidget(old, self.rows)
