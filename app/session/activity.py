@@ -8,6 +8,7 @@ from app.session.compare_run import CompareRunner
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.session.reply_runner import ReplyRunner
+from app.session.send_consent import SendConsent
 from app.storage.chat_tree import Chat
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
@@ -40,6 +41,7 @@ class SessionActivity(QObject):
         super().__init__(parent)
         self._loader, self._reply_runner, self._compare_runner = loader, reply_runner, compare_runner
         self._notices, self._chat = notices, chat
+        self._consent = SendConsent(loader, reply_runner)
         self.summarizing = False
         for run in (reply_runner, compare_runner):
             run.started.connect(self.changed)
@@ -114,8 +116,13 @@ class SessionActivity(QObject):
         refusal = self.alone_refusal()
         return refusal.text if refusal is not None else ""
 
-    def refusal(self, chat: Chat | None = None) -> Notice | None:
-        """Return why no reply can start in a chat, by default the open one."""
+    def refusal(self, chat: Chat | None = None, again: Callable[[], object] | None = None) -> Notice | None:
+        """Return why no reply can start in a chat.
+
+        Args:
+            chat: the chat, by default the open one.
+            again: called when the user consents to send the chat's earlier messages: see `SendConsent`.
+        """
         chat = chat or self._chat()
         if refusal := self.refusal_in(chat):
             return refusal
@@ -123,20 +130,26 @@ class SessionActivity(QObject):
             return self._loading_refusal
         if self._loader.pair is None:
             return Notice(tr("No models are loaded."), offer="load", until="pair")
-        return Notice(why, offer="load", until="chat") if (why := self._why_private(chat)) else None
+        if why := self._why_private(chat):
+            return Notice(why, offer="load", until="chat")
+        return self._consent.refusal(chat, again)
 
     @property
     def _loading_refusal(self) -> Notice | None:
         text = tr("The models are still loading. Try again in a moment.")
         return Notice(text, until="loaded") if self._loader.running else None
 
-    def can_start(self) -> bool:
-        """Return whether a reply can start in the open chat, or else say why not."""
-        return self._is_free(self.refusal())
+    def can_start(self, again: Callable[[], object]) -> bool:
+        """Return whether a reply can start in the open chat, or else say why not.
 
-    def can_compare(self) -> bool:
-        """Return whether a comparison can start, or else say why not."""
-        return self._is_free(self.alone_refusal() or self.refusal())
+        Args:
+            again: called when the user consents to send the chat's earlier messages.
+        """
+        return self._is_free(self.refusal(again=again))
+
+    def can_compare(self, again: Callable[[], object]) -> bool:
+        """Return whether the chat's turns can be compared, or else say why not."""
+        return self._is_free(self.alone_refusal() or self.refusal(again=again))
 
     def _is_free(self, refusal: Notice | None) -> bool:
         if refusal is not None:

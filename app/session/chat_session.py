@@ -200,12 +200,14 @@ class ChatSession(QObject):
         """Whether a chat that isn't open has pages that are drawn when it opens."""
         return self._pages.lacking(chat)
 
-    def _is_early(self, start: Callable[[], object], example: str = "") -> bool:
-        """Whether a reply waits for servers or pages; `start` is called then."""
+    def _can_start(self, start: Callable[[], object], example: str = "") -> bool:
+        """Whether a reply can start now. Later, after a wait or consent, `start` does."""
+        if not self._activity.can_start(start):
+            return False
         if early := self.tools_starting(example) or self.drawing_pages:
             self._tools.warm(self._tools.with_example(self.chat.settings, example), self.project_id)
             self.delayed.emit(start, example)
-        return early
+        return not early
 
     @Slot(str)
     def send(self, prompt: str, files: Sequence[Attachment] = (), example: str = "") -> bool:
@@ -218,7 +220,7 @@ class ChatSession(QObject):
         if not prompt and not files:
             self._notices.post(Notice(tr("Write a message first."), until="chat"))
             return False
-        if not self._activity.can_start() or self._is_early(partial(self.send, prompt, files, example), example):
+        if not self._can_start(partial(self.send, prompt, files, example), example):
             return False
         self.set_settings(self._tools.with_example(self.chat.settings, example))
         options = (*self._options(self.chat), tuple(files))
@@ -265,8 +267,7 @@ class ChatSession(QObject):
             turn: the message and its reply.
             example: a built-in server that is turned on for this chat.
         """
-        start = partial(self.regenerate, turn, example)
-        if turn.asked is None or not self._activity.can_start() or self._is_early(start, example):
+        if turn.asked is None or not self._can_start(partial(self.regenerate, turn, example), example):
             return
         self.set_settings(self._tools.with_example(self.chat.settings, example))
         old, sampling = turn.answered, self._loader.sampling
@@ -286,7 +287,7 @@ class ChatSession(QObject):
         """Continue a reply that was cut off, or that has room again."""
         has_room = turn.asked is not None and (self.chat.settings.rolling or turn.asked.is_after_summary)
         can = turn.reply.can_continue or (turn.reply.context_full and has_room)
-        if not can or not self._activity.can_start() or self._is_early(partial(self.resume, turn)):
+        if not can or not self._can_start(partial(self.resume, turn)):
             return
         if turn.answered is not None and turn.answered.summary:
             self._summaries[self.chat.id] = turn.answered, turn.answered.summary

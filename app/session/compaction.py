@@ -97,7 +97,7 @@ class Compactor(QObject):
         """Summarize the turns that can be, as if the user had asked for it in the chat."""
         if not self.can_compact:
             return
-        if refusal := self._activity.refusal():
+        if refusal := self._activity.refusal(again=self.start):
             self._notices.post(refusal)
             return
         self._chat = self._session.chat

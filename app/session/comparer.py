@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
@@ -57,7 +58,7 @@ class Comparer(QObject):
 
     def compare_turns(self, turns: Sequence[Turn], options: ComparisonOptions = BOTH_MODES_ONCE) -> None:
         """Compare both modes on a turn, or drafters on several turns."""
-        if not self._activity.can_compare():
+        if not self._activity.can_compare(partial(self.compare_turns, turns, options)):
             return
         if why := self.why_not(options.with_this_computer):
             self._notices.post(why)

@@ -245,6 +245,8 @@ class NextMessage(QObject):
             if not self.chat_full:  # otherwise, the window offers ways to continue
                 self._explain_obstacle()
             return
+        if has_message and not self._activity.can_start(self.send):
+            return  # first, so that consent sends what the composer has then
         sent = self._shown
         if self._session.send(sent.text, sent.files):
             self._drafts.discard(sent)

@@ -24,7 +24,7 @@ class Notice:
     kind: Literal["info", "error"] = "info"
     offer: Literal["", "load"] = ""  # "load" shows buttons that choose another model or load the demo pair
     # What makes the notice outdated: see `Services._clear_outdated_notices`. "fits": the message fits into the context.
-    until: Literal["", "loaded", "pair", "free", "idle", "chat", "server", "tools", "connections", "fits"] = ""
+    until: Literal["", "loaded", "pair", "free", "idle", "chat", "server", "tools", "connections", "consent", "fits"] = ""
     again: str = ""  # name of the endpoint that a button tries again
     topic: str = ""  # a newer notice on the same topic replaces this one
     actions: tuple[NoticeAction, ...] = ()

@@ -22,6 +22,7 @@ from mlx_engine.contract.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.contract.requests import Connect, Endpoint, LoadPair, Sampling
 from mlx_engine.models.library.installed import installed_drafters
 from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.remote.endpoint import other_computers
 from mlx_engine.remote.saved_endpoints import SavedEndpoint, with_secrets
 
 DEMO_NAME = "Demo pair"  # the engine's, not translated
@@ -120,6 +121,11 @@ class PairLoader(QObject):
         if self.connecting_to is not None:
             return self.connecting_to.endpoint.host
         return self.pair.remote if self.pair is not None else ""
+
+    @property
+    def sent_away_to(self) -> str:
+        """Hosts of other computers that receive messages now, or ""."""
+        return other_computers(self.connected_to.endpoint) if self.connected_to is not None else ""
 
     def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
         """Load a pair, unless one is already loading. Return whether loading starts.

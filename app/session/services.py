@@ -154,9 +154,12 @@ class Services(QObject):
     def _clear_outdated_notices(self) -> None:
         """Clear notices once what they wait for has happened: see `Notice.until`."""
         activity, loader, endpoints = self.activity, self.loader, self.picker.endpoints
-        started = (loader.changed, loader.loaded, activity.changed, self.session.chat_changed)
+        session = self.session
+        started = (loader.changed, loader.loaded, activity.changed, session.chat_changed)
+        asked_again = (loader.loaded, session.turns_changed, session.turn_added, session.editing_changed)
         for until, signals, over in (
-            ("chat", (self.session.chat_changed, self.session.turn_added), lambda: True),
+            ("chat", (session.chat_changed, session.turn_added), lambda: True),
+            ("consent", asked_again, lambda: True),
             ("free", started, lambda: activity.refusal_here is None),
             ("idle", started, lambda: not activity.busy),
             ("loaded", started, lambda: not loader.running),

@@ -25,6 +25,7 @@ _REPLY = (
     "error",
     "error_code",
     "origin",
+    "sent_to",
     "thinking_s",
     "tokens",
     "tokens_before",

@@ -144,6 +144,7 @@ class Reply:
     reason: Ending | None = None
     stats: Stats | None = None
     origin: str = ""  # model that wrote an imported reply; empty for Slipstream's own
+    sent_to: str = ""  # hosts of other computers that got the request
     prefill: PrefillProgress | None = None
     tokens: int = 0
     tokens_before: int = 0  # `tokens` when the reply was last continued

@@ -14,6 +14,7 @@ import httpx2
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.network import local_network, traffic
+from mlx_engine.network.offline import is_this_computer
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LOCAL_NAME = re.compile(r"[^.]+|.*\.(local|localhost|lan|home|internal|home\.arpa)\.?", re.IGNORECASE)
@@ -105,6 +106,12 @@ def open_host(endpoint: Endpoint) -> str:
     """Return a host that is reached over a network unencrypted, or ""."""
     parts = [_parsed(url) for url in (endpoint.url, endpoint.plain_url)]
     return next((part.host for part in parts if part.scheme == "http" and not _LOOPBACK.fullmatch(part.host)), "")
+
+
+def other_computers(endpoint: Endpoint) -> str:
+    """Return the hosts of other computers that get an endpoint's messages, or ""."""
+    urls = [complete_address(url) for url in (endpoint.url, endpoint.plain_url) if url]
+    return ", ".join(dict.fromkeys(Endpoint(url).host or url for url in urls if not is_this_computer(_parsed(url).host)))
 
 
 def reaches(endpoint: Endpoint, server_url: str) -> bool:

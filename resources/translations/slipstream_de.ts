@@ -1349,6 +1349,41 @@
             <translation>Die Antwort wurde unerwartet beendet. Versuchen Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send</source>
+            <translation>Senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send its earlier messages to {host} (not encrypted)?</source>
+            <translation>Seine früheren Nachrichten an {host} senden (nicht verschlüsselt)?</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send its earlier messages to {host}?</source>
+            <translation>Seine früheren Nachrichten an {host} senden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat hasn't been sent to {host} yet.</source>
+            <translation>Dieser Chat wurde noch nicht an {host} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat is new to the server.</source>
+            <translation>Dieser Chat ist für den Server neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat was written on this computer.</source>
+            <translation>Dieser Chat wurde auf diesem Computer geschrieben.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/server_agents.py" />
             <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} ist nicht installiert. Installieren Sie es mit diesem Befehl und starten Sie es dann erneut: {how}</translation>
@@ -2520,11 +2555,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>Abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Cancel editing</source>
             <translation>Bearbeiten abbrechen</translation>
         </message>
@@ -2547,11 +2577,6 @@
             <location filename="../../app/views/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>Nachricht an Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Send</source>
-            <translation>Senden</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />

@@ -1349,6 +1349,41 @@
             <translation>回复意外结束。请重试。</translation>
         </message>
         <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Cancel</source>
+            <translation>取消</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send</source>
+            <translation>发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send its earlier messages to {host} (not encrypted)?</source>
+            <translation>要将之前的消息发送到 {host}（未加密）吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>Send its earlier messages to {host}?</source>
+            <translation>要将之前的消息发送到 {host} 吗？</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat hasn't been sent to {host} yet.</source>
+            <translation>此对话尚未发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat is new to the server.</source>
+            <translation>此服务器尚未收到过此对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/send_consent.py" />
+            <source>This chat was written on this computer.</source>
+            <translation>此对话是在这台电脑上写的。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/server_agents.py" />
             <source>{agent} isn't installed. To install it, run this command: {how}</source>
             <translation>{agent} 未安装。请用此命令安装，然后重新启动它：{how}</translation>
@@ -2520,11 +2555,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Cancel editing</source>
             <translation>取消编辑</translation>
         </message>
@@ -2547,11 +2577,6 @@
             <location filename="../../app/views/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>给 Slipstream 发消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Send</source>
-            <translation>发送</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
