@@ -176,7 +176,7 @@ def untranslated(screen: QWidget) -> list[str]:
     said += [action.text() for action in screen.findChildren(QAction)]
     for widget in screen.findChildren(QWidget):
         said += [widget.accessibleName(), widget.toolTip(), widget.windowTitle()]
-    said = [re.sub(r"/\S+", "", text) for text in said]  # paths
+    said = [re.sub(r"/\S+|\S+-Next\b", "", text) for text in said]  # paths, and names of models
     return sorted({text for text in said if text and ENGLISH.search(text.replace("&", "")) and not FOREIGN.match(text)})
 
 
