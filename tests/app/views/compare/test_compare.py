@@ -130,6 +130,7 @@ def test_an_earlier_comparison_is_not_shown_during_another_one(begin: Start) -> 
     gate.set()
     app.until(lambda: not app.activity.busy)
     assert dialog.record is running.record is not None
+    app.until(lambda: dialog.history.list.count() == 2)
     dialog.history.list.setCurrentRow(1)
     assert dialog.comparison is None and dialog.record is app.services.comparisons.records[1]
 
