@@ -23,7 +23,7 @@ ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTE, DYLIB, BUNDLE = 2, 6, 8
 LC_LOAD_DYLIB, LC_ID_DYLIB, LC_CODE_SIGNATURE, LC_RPATH, LC_BUILD_VERSION = 0xC, 0xD, 0x1D, 0x8000001C, 0x32
 # Together they import all modules of Qt that the app does
-QT_SOURCES = ("app/system/single_instance.py", "app/widgets/formulas.py", "app/widgets/soft_edge.py")
+QT_SOURCES = ("app/system/single_instance.py", "app/widgets/formulas.py", "app/widgets/soft_edge.py", "app/window/chat_files.py")
 SOURCES_OF_SMALL_CHECKOUT = ("app/__main__.py", *QT_SOURCES, "mlx_engine/__init__.py", "metal/__init__.py", "docs/architecture.md")
 FRAMEWORKS = "Contents/Frameworks"
 PYTHON = f"{FRAMEWORKS}/Python.framework/Versions/3.13"
