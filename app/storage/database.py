@@ -28,10 +28,10 @@ _BAD_ROWS = {
     "chat": "NOT json_valid(settings) OR deleted < 1",
     "message": "NOT json_valid(details) OR EXISTS (SELECT 1 FROM message AS above WHERE above.id = message.parent "
     "AND (above.chat <> message.chat OR above.number >= message.number))",
-    "folder": "NOT json_valid(settings)",
     "preset": "NOT json_valid(settings)",
     "comparison": "NOT json_valid(record)",
 }
+_BAD_PROJECTS = {"folder": "NOT json_valid(settings)"}  # from version 7 on
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str], is_m
         return False
     if not is_marked and database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         return False
+    bad_rows = _BAD_ROWS | (_BAD_PROJECTS if version >= 7 else {})
     for table in tables:
         if table.startswith("found"):  # the search index, which can be rebuilt
             continue
@@ -165,7 +166,7 @@ def _is_sound(database: sqlite3.Connection, version: int, tables: set[str], is_m
             return False
         for _ in database.execute(f"SELECT * FROM {table}"):  # raises an error if text isn't UTF-8
             pass
-        if table in _BAD_ROWS and database.execute(f"SELECT 1 FROM {table} WHERE {_BAD_ROWS[table]}").fetchone():
+        if table in bad_rows and database.execute(f"SELECT 1 FROM {table} WHERE {bad_rows[table]}").fetchone():
             return False
     database.execute("SELECT 1 FROM found WHERE found MATCH 'any' LIMIT 1").fetchone()
     return database.execute("PRAGMA foreign_key_check").fetchone() is None

@@ -277,11 +277,14 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
     """`databases/version_N.sql` was written by version N; there is one for every version."""
     assert len(list(DATABASES.glob("version_*.sql"))) == schema.VERSION
     for version in range(1, schema.VERSION + 1):
-        file = tmp_path / f"{version}.db"
-        with closing(sqlite3.connect(file)) as database:
+        folder = tmp_path / str(version)
+        folder.mkdir()
+        with closing(sqlite3.connect(folder / FILE)) as database:
             database.executescript((DATABASES / f"version_{version}.sql").read_text(encoding="utf-8"))
             assert schema.version_of(database) == version
-        with closing(Store(file)) as store:
+        opened = open_store(folder)
+        assert opened.saves and not opened.notice
+        with closing(opened.store) as store:
             assert schema.version_of(store._db) == schema.VERSION
             store.recover()
             contents = store.contents()
