@@ -145,7 +145,7 @@ def chatting(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> tuple[Session, Pr
     return app, engine
 
 
-def offered(chosen: ChatSettings) -> dict[str, Tool]:
+def offered(chosen: ChatSettings, project: str) -> dict[str, Tool]:
     return TOOLS if chosen.tool_servers else {}
 
 

@@ -136,13 +136,17 @@ def visible_dialogs(window: QWidget) -> list[QDialog]:
 def test_every_dialog_returns_the_focus_to_the_composer(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine())
     window, dialogs = app.window, app.window.dialogs
-    names = {name for name in dir(dialogs) if name.startswith("show_")} - {"show_logs", "show_document_page"}
+    with_arguments = {"show_document_page", "show_project_settings"}
+    names = {name for name in dir(dialogs) if name.startswith("show_")} - {"show_logs"} - with_arguments
     app.tools.text_of_page = lambda document, page, project="": "Bees make honey."  # type: ignore[method-assign]
 
     def show_page() -> None:
         dialogs.show_document_page(PageRead("bees.md", 1))
 
-    shows = [*(getattr(dialogs, name) for name in sorted(names)), show_page]
+    def show_project() -> None:
+        dialogs.show_project_settings(app.library.add_project("Sums").id)
+
+    shows = [*(getattr(dialogs, name) for name in sorted(names)), show_page, show_project]
     assert len(shows) > 10
     activate(app, qtbot)
     for show in shows:
