@@ -6,16 +6,16 @@ Consecutive assistant messages become one reply. IDs are derived from ChatGPT's,
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeGuard
 
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat, Node
 from app.storage.chatgpt_files import ChatGptFiles
-from app.storage.imported_messages import children_by_parent, derived_id, name_untitled
+from app.storage.imported_messages import add_branches, derived_id, name_untitled
 from app.storage.json_values import as_dict, as_list, as_text, as_time
 from app.storage.reply import Reply
 from app.text.plain_text import NEW_CHAT, clean
-from mlx_engine.contract.errors import UserError
 
 CHATGPT = "ChatGPT"
 THINKING = ("thoughts", "reasoning_recap")
@@ -43,19 +43,12 @@ def chat_from(data: Mapping[str, Any], files: ChatGptFiles) -> Chat:
         chat.id = derived_id(CHATGPT, source)
     chat.created = as_time(data.get("create_time"), chat.created)
     chat.changed = max(as_time(data.get("update_time"), chat.created), chat.created)
-    children = children_by_parent(mapping, "parent", "children")
-    waiting = [(one, chat.root) for one in reversed(children.pop("", []))]
-    nodes: dict[str, Node] = {}
-    while waiting:
-        node_id, above = waiting.pop()
-        nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created, files)
-        if source and node is not above:
-            node.id = derived_id(CHATGPT, source, node_id)
-        waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
-    if len(nodes) != len(mapping):  # nodes in a cycle have no path from a root
-        raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
-    if isinstance(current := data.get("current_node"), str) and current in nodes:
-        chat.choose(nodes[current])
+
+    def add(above: Node, node: Mapping[str, Any]) -> Node:
+        return _add(above, as_dict(node.get("message")), chat.created, files)
+
+    id_of = partial(derived_id, CHATGPT, source) if source else None
+    add_branches(chat, mapping, ("parent", "children"), add, id_of, data.get("current_node"))
     name_untitled(chat, title)
     return chat
 

@@ -1,6 +1,6 @@
 """What the imports of other apps' chats share: ids, dates, and messages."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -9,6 +9,7 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.json_values import as_dict, as_list, as_text, as_time, read_as
 from app.storage.reply import Reply
 from app.text.plain_text import title_from
+from mlx_engine.contract.errors import UserError
 
 _LATEST_SECONDS = 1e11  # larger numbers count milliseconds, microseconds, or nanoseconds
 _THINK, _END = "<think>", "</think>"
@@ -65,7 +66,42 @@ def name_untitled(chat: Chat, title: str) -> None:
         chat.title = title_from(first)
 
 
-def children_by_parent(nodes: Mapping[str, Any], parent: str, children: str) -> dict[str, list[str]]:
+def add_branches(
+    chat: Chat,
+    nodes: Mapping[str, Any],
+    fields: tuple[str, str],
+    add: Callable[[Node, Mapping[str, Any]], Node],
+    id_of: Callable[[str], str] | None,
+    current: object,
+) -> None:
+    """Add all branches of a chat, and choose the one that another app showed.
+
+    Args:
+        nodes: messages by id.
+        fields: those of a message with the id of its parent, and with those of its children.
+        add: adds a message below a node and returns it, or returns the node to leave the message out.
+        id_of: returns the id of an added message, given the other app's; None for new ids.
+        current: the id of the last message that was shown, if known.
+
+    Raises:
+        UserError: the messages don't form a tree.
+    """
+    children = _children_by_parent(nodes, *fields)
+    waiting = [(one, chat.root) for one in reversed(children.pop("", []))]
+    added: dict[str, Node] = {}
+    while waiting:
+        one, above = waiting.pop()
+        added[one] = node = add(above, as_dict(nodes[one]))
+        if id_of is not None and node is not above:
+            node.id = id_of(one)
+        waiting.extend((below, node) for below in reversed(children.pop(one, [])))
+    if len(added) != len(nodes):  # messages in a cycle have no path from a root
+        raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
+    if isinstance(current, str) and current in added:
+        chat.choose(added[current])
+
+
+def _children_by_parent(nodes: Mapping[str, Any], parent: str, children: str) -> dict[str, list[str]]:
     """Return child ids by parent id, in the order of their parent; roots are under "".
 
     Args:

@@ -10,6 +10,7 @@ around them.
 import html
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeGuard
 
 from app.storage.attached_files import cleaned
@@ -18,8 +19,8 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.imported_files import LinkedImages
 from app.storage.imported_messages import (
     add_answer,
+    add_branches,
     add_question,
-    children_by_parent,
     derived_id,
     moment,
     name_untitled,
@@ -30,7 +31,6 @@ from app.storage.json_values import as_dict, as_list, as_text
 from app.storage.salvage import ImportedChat
 from app.storage.settings import ChatSettings
 from app.text.plain_text import NEW_CHAT
-from mlx_engine.contract.errors import UserError
 
 OPEN_WEBUI = "Open WebUI"
 _DETAILS = re.compile(r'<details type="(reasoning|tool_calls)"[^>]*>(.*?)</details>\n?', re.DOTALL)
@@ -64,19 +64,12 @@ def open_webui_chat(data: Mapping[str, Any], images: LinkedImages) -> ImportedCh
     source = as_text(data.get("id")) or as_text(found.get("id"))
     if source:
         chat.id = derived_id(OPEN_WEBUI, source)
-    children = children_by_parent(messages, "parentId", "childrenIds")
-    waiting = [(one, chat.root) for one in reversed(children.pop("", []))]
-    nodes: dict[str, Node] = {}
-    while waiting:
-        name, above = waiting.pop()
-        nodes[name] = node = _add(above, as_dict(messages[name]), chat.created, images)
-        if source and node is not above:
-            node.id = derived_id(OPEN_WEBUI, source, name)
-        waiting.extend((one, node) for one in reversed(children.pop(name, [])))
-    if len(nodes) != len(messages):  # messages in a cycle have no path from a root
-        raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
-    if isinstance(current := history.get("currentId"), str) and current in nodes:
-        chat.choose(nodes[current])
+
+    def add(above: Node, message: Mapping[str, Any]) -> Node:
+        return _add(above, message, chat.created, images)
+
+    id_of = partial(derived_id, OPEN_WEBUI, source) if source else None
+    add_branches(chat, messages, ("parentId", "childrenIds"), add, id_of, history.get("currentId"))
     name_untitled(chat, title)
     return ImportedChat(chat, pinned=data.get("pinned") is True, dated=created > 0)
 
