@@ -149,7 +149,7 @@ def offered(chosen: ChatSettings, project: str) -> dict[str, Tool]:
     return TOOLS if chosen.tool_servers else {}
 
 
-@settings(sampled(20, 300), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(sampled(12, 300), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_the_meter_equals_the_prompt_that_is_sent(chatting: tuple[Session, PromptingEngine], data: st.DataObject) -> None:
     check_chat(*chatting, data)

@@ -188,7 +188,7 @@ def test_kernels_with_which_the_texts_differ_are_off(demo, with_metal, monkeypat
     assert demo.pair.operations == PLAIN and kernel_selection.known(demo.pair) == found
 
 
-@pytest.mark.parametrize("on_gpu", [False, True])
+@pytest.mark.parametrize("on_gpu", [pytest.param(False, marks=pytest.mark.long), True])
 def test_kernels_that_are_wrong_only_in_passes_wider_than_a_block_are_off(demo, with_metal, monkeypatch, on_gpu) -> None:
     """Replies that share a pass run them, and copies, but not in float32 on a GPU."""
     monkeypatch.setattr(device, "runs_beside_host", lambda: on_gpu)

@@ -76,8 +76,7 @@ OTHERS = (
     *(("qwen3_next", "mtp"), ("qwen3_next", "4 bits")),
 )
 
-
-BRIEF = {row for row in ROWS if row[0] in REFERENCES or (row[0] in QUICK and "dflash" in row) or row[0] == "qwen3_5"}
+BRIEF = {row for row in ROWS if row[0] in REFERENCES or (row[0] in QUICK and "dflash" in row)}
 BRIEFER = {("tiny2", "tiny2"), *((name, "dflash") for name in QUICK)}
 
 
@@ -244,7 +243,8 @@ def test_copies_behind_drafts_give_the_plain_text(pair, row):
     passes = [*both, PassKind("drafter", 4), PLAIN_STEP]
     engine, prompt = pair(*row), [token % SMALLEST for token in draw(20, 5)]
     own = engine.pair.drafter
-    for sampling in (Sampling(), Sampling(1.0)):
+    both_ways = (Sampling(), Sampling(1.0))
+    for sampling in [both_ways[ROWS.index(row) % 2]] if SAMPLE else both_ways:
         asked = tokens(prompt, seed=3, max_tokens=70, mode="plain")
         plain = reply(engine, replace(asked, sampling=sampling)).tokens
         engine.pair.drafter = Foresight(own, [*prompt, *plain])

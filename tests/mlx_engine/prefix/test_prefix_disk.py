@@ -126,7 +126,7 @@ def test_the_disk_is_searched_once_for_a_request_next_to_others(engine, tmp_path
 
 
 @on("engine", "growing", "rotating", "recurrent")
-@sampled(3)
+@sampled(2)
 @given(data=st.data())
 def test_restarts_leave_no_old_ends_on_disk(engine, data, tmp_path_factory):
     head, kept = data.draw(WORDS, "head"), list[set[str]]()
