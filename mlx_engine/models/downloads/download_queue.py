@@ -211,12 +211,14 @@ class DownloadQueue:
         Args:
             held: the target's folder if another app holds it. A pair that is resumed keeps its folder.
         """
-        self._put(pair, state="waiting", reason=None, **({"held": held} if held else {}))
+        self._file.put(pair, state="waiting", reason=None, **({"held": held} if held else {}))
+        self._saved(pair)
 
     def pause(self, pair: Pair) -> None:
-        """Stop downloading a pair and keep its data, even if the state can't be saved."""
+        """Stop downloading a queued pair and keep its data, even if the state can't be saved."""
         try:
-            self._put(pair, state="paused")
+            self._file.update(pair, state="paused")
+            self._saved(pair)
         except UserError as error:
             self._unsaved[pair] = error.text
             raise
@@ -245,8 +247,7 @@ class DownloadQueue:
         self._thread.join(5.0)
         self._running.release()
 
-    def _put(self, pair: Pair, **fields: Any) -> None:
-        self._file.put(pair, **fields)
+    def _saved(self, pair: Pair) -> None:
         self._unsaved.pop(pair, None)
         self._report_changes()
 

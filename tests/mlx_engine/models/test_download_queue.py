@@ -123,6 +123,16 @@ def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: HubCache) 
     expect_whole(hub, cache)
 
 
+def test_a_pair_that_is_complete_cannot_be_paused(hub: LocalHub, cache: HubCache) -> None:
+    """It came back, paused, if its download ended just before."""
+    reported = Events()
+    with working(hub, cache, reported) as queue:
+        queue.add(PAIR)
+        reported.wait(PairReady, PAIR)
+        queue.pause(PAIR)
+    assert QueueFile().read() == ()
+
+
 def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: HubCache, monkeypatch: pytest.MonkeyPatch) -> None:
     reported, discarded, discard = Events(), list[str](), cache.discard
     monkeypatch.setattr(cache, "discard", lambda repo: (discarded.append(repo), discard(repo))[1])
