@@ -205,8 +205,9 @@ class DiskPrefixes:
         parts, ends = self._parts(branch)
         keys = [part.key for part in parts]
         use = self._store.touch(sorted(self._store.known(keys)), branch.chat)
-        self._unsaved.append(_Unsaved(branch, parts, [key for key in branch.end_keys if key not in keys], use))
-        branch.end_keys = ends
+        replaces = tuple(key for key in branch.end_keys if key not in keys)
+        self._unsaved.append(_Unsaved(branch, parts, replaces, use))
+        branch.end_keys = ends + replaces  # the next turn may begin before they are replaced
 
     def prune(self, is_unused: Callable[[Branch], bool]) -> None:
         """Don't write other branches, so that their memory is free; see `save_next`."""
@@ -261,6 +262,7 @@ class DiskPrefixes:
             header, buffers = self._copy(branch, part)
             del unsaved.parts[0]
             replaces = () if unsaved.parts else unsaved.replaces
+            branch.end_keys = tuple(key for key in branch.end_keys if key not in replaces)
             self._writer.write(_Written(part, header, buffers, branch.chat, replaces, unsaved.use, unsaved.failed))
             return 0.0
         return None

@@ -150,6 +150,21 @@ def test_restarts_leave_no_old_ends_on_disk(engine, data, tmp_path_factory):
 
 
 @in_few
+def test_turns_that_follow_before_anything_is_saved_leave_no_old_ends_on_disk(engine, tmp_path):
+    kept = list[set[str]]()
+    for name, saved in (("each", True), ("last", False)):
+        begin(engine, folder := tmp_path / name)
+        prompt = PROMPT * 3
+        for turn in range(4):
+            got = reply(engine, tokens(prompt, max_tokens=5, width=4, ignore_eos=True, reuse=True, chat="chat"))
+            prompt = [*prompt, *got.tokens, 5 + turn, 6]
+            if saved or turn in (0, 3):
+                save(engine)
+        kept.append({path.name[:32] for path in folder.glob("*.safetensors")})
+    assert kept[1] <= kept[0]
+
+
+@in_few
 def test_the_next_turn_after_a_restart_computes_only_new_tokens(engine, tmp_path):
     begin(engine, tmp_path)
     first = reply(engine, tokens(PROMPT * 7, max_tokens=20, ignore_eos=True, reuse=True))
