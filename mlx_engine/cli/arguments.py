@@ -224,6 +224,11 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
         help="show reports from --out next to each other instead of measuring; --out merges them into one file",
     )
     instead.add_argument(
+        "--drafters",
+        metavar="all|NAMES",
+        help="measure several drafters of the target: all on this disk, or repos or kinds such as dspark,mtp",
+    )
+    instead.add_argument(
         "--streams",
         type=values.streams,
         metavar="LIST",
@@ -242,6 +247,8 @@ def check_bench(parser: argparse.ArgumentParser, args: argparse.Namespace) -> No
     for option in ("streams", "roofline", "remove_set"):
         if args.picture and getattr(args, option):
             parser.error(f"--picture can't be used with --{option.replace('_', '-')}.")
+    if args.drafters and args.widths:
+        parser.error("--widths can't be used with --drafters, whose block sizes differ.")
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:

@@ -17,13 +17,14 @@ from mlx_engine.cli.bench_merge import ReportLine
 from mlx_engine.cli.bench_prompts import BenchPrompt
 from mlx_engine.cli.bench_report import BenchSettings, describe, load_averages, order
 from mlx_engine.cli.console import note, print_json, progress, say
-from mlx_engine.cli.session import cancellable, folders, open_pair
+from mlx_engine.cli.session import cancellable, chosen_drafters, folders, open_pair
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.files import cannot_write, replace_file, write_json
 from mlx_engine.contract.machine_events import Roofline
 from mlx_engine.contract.requests import MeasureMachine
 from mlx_engine.hardware import machine
+from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prompt_sets.published_sets import PROMPT_LIMIT, PUBLISHED_SETS, TOKEN_LIMIT
 
@@ -93,12 +94,45 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
         args.limit, args.max_tokens = args.limit or PROMPT_LIMIT, args.max_tokens or TOKEN_LIMIT
     args.max_tokens = args.max_tokens or _TOKENS
     prompts = bench_sets.load(name, args)  # before the pair, which takes longer
-    info = open_pair(client, args, calibrated=True)
-    before, meter = load_averages(), EnergyMeter()
+    if args.drafters:
+        return _run_drafters(args, client, name, prompts)
     if args.streams:
+        info, before = open_pair(client, args, calibrated=True), load_averages()
         together = bench_streams.measure(client, bench_streams.plan_of(args, prompts))
         found = None if together is None else bench_streams.summarize(together)
-        return _report(args, info, before, name, found, bench_streams.table)
+        return _show(args, _report(args, info, before, name, found), bench_streams.table)
+    return _show(args, _measured(args, client, name, prompts), bench_results.table)
+
+
+def _run_drafters(args: argparse.Namespace, client: EngineClient, name: str | Path, prompts: Sequence[BenchPrompt]) -> int:
+    """Measure one drafter of the target after the other, each next to plain decoding, and return the exit code."""
+    reports = list[dict[str, Any]]()
+    drafters, (args.target, _), args.widths = chosen_drafters(args), folders(args), ()
+    for args.drafter in drafters:
+        note(model_name(args.drafter))
+        if (report := _measured(args, client, name, prompts)) is None:
+            break
+        reports.append(report)
+        if args.out is not None:
+            write_json(args.out, {"reports": reports})
+    if not reports:
+        return _show(args, None, bench_results.table)
+    lines = [ReportLine.of(report) for report in reports]
+    if args.picture is not None:
+        _save_picture(args.picture, lines)
+    print_json({"reports": reports}) if args.json else say(*bench_merge.table(lines).split("\n"))
+    if len(reports) == len(drafters):
+        return 0
+    note(f"Stopped. {len(reports)} of {len(drafters)} drafters were measured.")
+    return 130
+
+
+def _measured(
+    args: argparse.Namespace, client: EngineClient, name: str | Path, prompts: Sequence[BenchPrompt]
+) -> dict[str, Any] | None:
+    """Load the pair, and return the report of its replies, or None if Ctrl-C stopped it."""
+    info = open_pair(client, args, calibrated=True)
+    before, meter = load_averages(), EnergyMeter()
     plan = BenchPlan(
         prompts=prompts[: args.limit],
         runs=args.runs,
@@ -110,19 +144,13 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
     if measured is not None and info.remote:  # this computer's energy says nothing about the server
         measured = [replace(each, joules=None) for each in measured]
     energy = {"energy": "powercap" if meter.known and not info.remote else "unknown"}
-    found = None if measured is None else energy | bench_results.summarize(measured)
-    return _report(args, info, before, name, found, bench_results.table)
+    return _report(args, info, before, name, None if measured is None else energy | bench_results.summarize(measured))
 
 
 def _report(
-    args: argparse.Namespace,
-    info: PairInfo,
-    before: list[float],
-    name: str | Path,
-    found: dict[str, Any] | None,
-    table: Callable[[dict[str, Any]], str],
-) -> int:
-    """Print and save what was measured, and return the exit code.
+    args: argparse.Namespace, info: PairInfo, before: list[float], name: str | Path, found: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return the report of what was measured.
 
     Args:
         args: of the command.
@@ -130,14 +158,17 @@ def _report(
         before: the machine's load before.
         name: of the set of prompts, or a file.
         found: the results, or None if they were stopped.
-        table: returns the report as text.
     """
-    if found is None:
-        note("Stopped. There is nothing to report.")
-        return 130
     settings = BenchSettings(args.max_tokens, args.temperature, args.thinking)
     title = name.name if isinstance(name, Path) else name
-    report = describe(info, title, settings, before) | {"cool_down_s": args.cool_down, **found}
+    return found and describe(info, title, settings, before) | {"cool_down_s": args.cool_down, **found}
+
+
+def _show(args: argparse.Namespace, report: dict[str, Any] | None, table: Callable[[dict[str, Any]], str]) -> int:
+    """Print and save a report, and return the exit code."""
+    if report is None:
+        note("Stopped. There is nothing to report.")
+        return 130
     if args.out is not None:
         write_json(args.out, report)
     if args.picture is not None:

@@ -1,16 +1,14 @@
 """`slipstream compare`: plain decoding, DFlash, and drafters on the same prompts."""
 
 import argparse
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from mlx_engine.cli import arguments, generate
 from mlx_engine.cli.console import note, print_json, progress, say
 from mlx_engine.cli.prompt_files import read_prompts
-from mlx_engine.cli.session import cancellable, folders, open_pair
+from mlx_engine.cli.session import cancellable, chosen_drafters, folders, open_pair
 from mlx_engine.cli.tune import saved_prompts
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
@@ -27,10 +25,6 @@ from mlx_engine.contract.events import (
     WorkProgress,
 )
 from mlx_engine.contract.requests import BOTH_MODES, Compare, Contestant, GenerationRequest, Message, with_drafters
-from mlx_engine.drafters.registry import parse
-from mlx_engine.models.files.checkpoint import read_config
-from mlx_engine.models.library.installed import installed_drafters
-from mlx_engine.models.library.library import model_name
 
 STOPPED = "Stopped. There is nothing to compare."
 
@@ -38,9 +32,8 @@ STOPPED = "Stopped. There is nothing to compare."
 def run(given: argparse.Namespace, client: EngineClient) -> int:
     requests = _requests(given)
     if given.drafters:
-        target, drafter = folders(given)
-        drafters = chosen(given.drafters, installed_drafters(target, drafter))
-        contestants = with_drafters(target, drafters, given.drafter_bits, given.tuned)
+        target, _ = folders(given)
+        contestants = with_drafters(target, chosen_drafters(given), given.drafter_bits, given.tuned)
     else:
         open_pair(client, given, calibrated=True)
         contestants = BOTH_MODES
@@ -71,36 +64,6 @@ def _requests(given: argparse.Namespace) -> tuple[GenerationRequest, ...]:
         replace(common, messages=prompt if prompt[0].role == "system" else (*system, *prompt))
         for prompt in list(dict.fromkeys(prompts))[-given.most :]
     )
-
-
-def chosen(names: str, installed: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the drafters that the option `--drafters` names.
-
-    Raises:
-        UserError: a name fits none of the installed drafters, or there are none.
-    """
-    if not installed:
-        raise UserError("no_drafter_installed", "No drafter for this target is on this disk. Download one first.")
-    if names == "all":
-        return installed
-    found: list[Path] = []
-    for name in names.split(","):
-        fitting = [drafter for drafter in installed if _plain(name) in _names(drafter)]
-        if not fitting:
-            template = "No installed drafter is called “{name}”. Choose from: {drafters}."
-            listed = ", ".join(map(model_name, installed))
-            raise UserError("drafter_not_installed", template, name=name.strip()[:80], drafters=listed)
-        found += fitting
-    return tuple(dict.fromkeys(found))
-
-
-def _names(drafter: Path) -> set[str]:
-    repo = model_name(drafter)
-    return {_plain(name) for name in (str(drafter), repo, repo.split("/")[-1], parse(read_config(drafter)).kind)}
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s-]", "", name.lower())
 
 
 def show(events: Iterator[Event], printing: bool) -> CompareResult | None:

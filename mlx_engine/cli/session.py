@@ -1,6 +1,7 @@
 """A command's use of the engine: loading a pair, and requests that Ctrl-C cancels."""
 
 import argparse
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,11 @@ from mlx_engine.contract.client import EngineClient, Run
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo, WorkProgress
 from mlx_engine.contract.requests import Calibrate, LoadPair, Request, SavePrompts, TuneDrafter
+from mlx_engine.drafters.registry import parse
 from mlx_engine.engine.bridge import to_iter
-from mlx_engine.models.library.installed import auto_drafters
+from mlx_engine.models.files.checkpoint import read_config
+from mlx_engine.models.library.installed import auto_drafters, installed_drafters
+from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prefix.part_store import default_folder
 
@@ -36,6 +40,36 @@ def folders(args: argparse.Namespace) -> tuple[Path, Path | None]:
 def is_auto(args: argparse.Namespace) -> bool:
     """Return whether the drafter is chosen by its speed."""
     return bool(args.target) and args.drafter == Path("auto")
+
+
+def chosen_drafters(args: argparse.Namespace) -> tuple[Path, ...]:
+    """Return the drafters that the option `--drafters` names.
+
+    Raises:
+        UserError: a name fits none of the installed drafters, or there are none.
+    """
+    if not (installed := installed_drafters(*folders(args))):
+        raise UserError("no_drafter_installed", "No drafter for this target is on this disk. Download one first.")
+    if args.drafters == "all":
+        return installed
+    found: list[Path] = []
+    for name in args.drafters.split(","):
+        fitting = [drafter for drafter in installed if _plain(name) in _names(drafter)]
+        if not fitting:
+            template = "No installed drafter is called “{name}”. Choose from: {drafters}."
+            listed = ", ".join(map(model_name, installed))
+            raise UserError("drafter_not_installed", template, name=name.strip()[:80], drafters=listed)
+        found += fitting
+    return tuple(dict.fromkeys(found))
+
+
+def _names(drafter: Path) -> set[str]:
+    repo = model_name(drafter)
+    return {_plain(name) for name in (str(drafter), repo, repo.split("/")[-1], parse(read_config(drafter)).kind)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]", "", name.lower())
 
 
 def cancellable(client: EngineClient, request: Request) -> Iterator[Event]:
