@@ -105,7 +105,7 @@ def run(args: argparse.Namespace, client: EngineClient) -> int:
 
 
 def _run_drafters(args: argparse.Namespace, client: EngineClient, name: str | Path, prompts: Sequence[BenchPrompt]) -> int:
-    """Measure one drafter of the target after the other, each next to plain decoding, and return the exit code."""
+    """Measure the drafters one after the other, and return the exit code."""
     reports = list[dict[str, Any]]()
     drafters, (args.target, _), args.widths = chosen_drafters(args), folders(args), ()
     for args.drafter in drafters:

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
 
-from mlx_engine.cli import arguments, console, values
+from mlx_engine.cli import arguments, bench_arguments, console, values
 from mlx_engine.cli.console import note, print_json
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     bench = command("bench", "measure plain and DFlash decoding, interleaved over a set of prompts, and report medians")
     arguments.add_pair(bench)
     arguments.add_remote(bench)
-    arguments.add_bench(bench)
+    bench_arguments.add_bench(bench)
     arguments.add_json(bench)
 
     serve = command("serve", "serve a pair to other programs, through OpenAI's and Anthropic's HTTP APIs")
@@ -143,7 +143,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     if args.command == "serve":
         arguments.check_server(args.parser, args)
     if args.command == "bench":
-        arguments.check_bench(args.parser, args)
+        bench_arguments.check_bench(args.parser, args)
     if args.command in ("generate", "compare"):
         arguments.check_prompt(args.parser, args)
     if args.command in ("generate", "chat", "compare"):
