@@ -130,7 +130,7 @@ def _run_drafters(args: argparse.Namespace, client: EngineClient, name: str | Pa
 def _measured(
     args: argparse.Namespace, client: EngineClient, name: str | Path, prompts: Sequence[BenchPrompt]
 ) -> dict[str, Any] | None:
-    """Load the pair, and return the report of its replies, or None if Ctrl-C stopped it."""
+    """Load the pair, and return its report, or None if Ctrl-C stopped it."""
     info = open_pair(client, args, calibrated=True)
     before, meter = load_averages(), EnergyMeter()
     plan = BenchPlan(
