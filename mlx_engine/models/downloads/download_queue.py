@@ -215,7 +215,7 @@ class DownloadQueue:
         self._saved(pair)
 
     def pause(self, pair: Pair) -> None:
-        """Stop downloading a queued pair and keep its data, even if the state can't be saved."""
+        """Stop downloading a queued pair, even if that can't be saved, and keep its data."""
         try:
             self._file.update(pair, state="paused")
             self._saved(pair)
