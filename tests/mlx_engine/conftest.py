@@ -11,6 +11,7 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.utils import load_model
 
+from mlx_engine.cli import main as command
 from mlx_engine.engine import relief
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
@@ -44,6 +45,12 @@ def by_mlx_lm(target: Path) -> nn.Module:
 def no_memory_pressure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no program that runs next to the tests change what they measure."""
     monkeypatch.setattr(relief, "sensors", SimpleNamespace(memory_pressure=lambda: "normal"))
+
+
+@pytest.fixture(autouse=True)
+def engines_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a command's engine on a busy machine, instead of ending the tests' process without it."""
+    monkeypatch.setattr(command, "_GRACE_S", 300.0)
 
 
 @pytest.fixture(scope="session")
