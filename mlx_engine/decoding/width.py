@@ -11,7 +11,7 @@ outcomes: equal outcomes give equal choices. The model:
 - Copies compete with both where there is something to copy. While they lose, trials with a share of their own check it.
 - If other streams share the pass, it has their rows and yields their tokens, too. `shared_widths` then sets the width.
 - A reply starts with the usual acceptance of earlier replies. If few drafts of the latest reply were accepted and plain steps won,
-  they also win at the start of the next reply, until a trial is a success. That trial restores the usual acceptance.
+  they also win at the start of the next reply, until a trial is a success, after which its estimate starts over.
 """
 
 from dataclasses import dataclass, field, replace
@@ -238,7 +238,7 @@ class AutomaticWidth(WidthController):
         self._block, self.drafted = history.block, history.costs.block
         self._confidence: list[float] = []  # chances of the latest drafts, by the drafter's confidence
         self._kinds = [] if lookup_only else [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
-        self._parked = self._band.hopeless is not None  # whether plain decoding has taken over
+        self._hopeless = self._parked = self._band.hopeless is not None  # parked: whether plain decoding has taken over
         self._drafts = self._blend()
         if not self._parked:
             self._band.credit = max(self._band.credit, _FIRST_CREDIT)
@@ -350,8 +350,9 @@ class AutomaticWidth(WidthController):
         self._confidence = []
         rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
         self._steps_since_round = 0
-        if self._band.hopeless is not None and accepted >= min(_SUCCESS, drafts):  # the text has changed
-            self._band.hopeless, self._drafts = None, self._blend()
+        if self._hopeless and accepted >= min(_SUCCESS, drafts):  # the text has changed
+            self._hopeless, self._drafts = False, self._blend()
+            self._band.hopeless = None
         self._drafts.record(tested, accepted, rounds)
         self._failures = self._failures + 1 if outcome.choice.trial and outcome.accepted == 0 else 0
         self._outlook = None
@@ -384,7 +385,8 @@ class AutomaticWidth(WidthController):
             best = self._doubted_round(expected)
         self._parked = best == PLAIN_STEP
         if self._parked:
-            self._band.hopeless = chances if chances[0] < _HOPELESS else None
+            self._hopeless = chances[0] < _HOPELESS  # not of the band, which replies at the same time share
+            self._band.hopeless = chances if self._hopeless else None
             return self._plain_outlook(expected)
         trial, price = self._trial(best, expected) if self._began and self._band.credit >= _MIN_LOSS else (None, 0.0)
         return _Outlook(WidthChoice(best), pace[best], company, trial, price)

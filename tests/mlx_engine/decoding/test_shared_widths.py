@@ -135,13 +135,18 @@ def simulate(
     return outcomes
 
 
+def simulate_often(table: CostTable, chances: list[float], seed: int, slower: float) -> list[tuple[float, int]]:
+    """Return the passes after the 50th of three simulations, because single replies can be unlucky in their first trials."""
+    return [each for own in range(3) for each in simulate(table, table, chances, 3 * seed + own, 150, slower)[50:]]
+
+
 def rate(outcomes: list[tuple[float, int]]) -> float:
     seconds, tokens = zip(*outcomes, strict=True)
     return sum(tokens) / sum(seconds)
 
 
 @pytest.mark.parametrize("name", TABLES)
-@sampled(3, 30)
+@sampled(1, 20)
 @given(
     chances=st.lists(st.sampled_from([0.02, 0.3, 0.6, 0.8, 0.95]), min_size=2, max_size=8),
     slower=st.sampled_from([1.0, 1.4]),
@@ -150,8 +155,14 @@ def rate(outcomes: list[tuple[float, int]]) -> float:
 def test_controllers_find_widths_that_are_not_slower(name, chances, slower, seed):
     """With calibrated costs, although trials cost time, and acceptance must be learned."""
     table = TABLES[name]
-    outcomes = simulate(table, table, chances, seed, 150, slower)
-    assert rate(outcomes[50:]) >= 0.95 * max(plain(table, len(chances), 100) / slower, turns(table, chances, 100) / slower)
+    found = rate(simulate_often(table, chances, seed, slower))
+    assert found >= 0.95 * max(plain(table, len(chances), 100) / slower, turns(table, chances, 100) / slower)
+
+
+@pytest.mark.parametrize("chances", [[0.02, 0.95], [0.95, 0.02], [0.02, 0.02, 0.95]])
+def test_replies_whose_drafts_are_rejected_do_not_slow_down_others(chances):
+    """The hopeless reply's acceptance replaced the other's after each success, so that both ran plain steps."""
+    assert rate(simulate_often(DEMO, chances, 1, 1.0)) >= 1.05 * turns(DEMO, chances, 100)
 
 
 @pytest.mark.parametrize("name", TABLES)
