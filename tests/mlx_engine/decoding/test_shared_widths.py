@@ -187,7 +187,8 @@ def test_a_shared_pass_that_costs_more_is_noticed(factor, rows, seed):
         costs.record_shared(load, factor * DEMO.shared_seconds(load) * draw.lognormvariate(0, 0.05))
     assert costs.shared_seconds(load) == pytest.approx(factor * DEMO.shared_seconds(load), rel=0.25)
     after = [costs.seconds(kind, 100) for kind in costs.kinds]
-    assert all((new - old) * (factor - 1) >= 0 for new, old in zip(after, before, strict=True)), "all passes change alike"
+    changes = [(new - old) * (factor - 1) >= 0 for new, old in zip(after, before, strict=True)]
+    assert all(changes) or 0.95 < factor < 1.05, "all passes change alike, unless the change is less than the times scatter"
 
 
 def test_widths_shrink_with_the_number_of_streams_down_to_plain_steps():
