@@ -5,7 +5,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, Heading, headings_of, pages_of, placed
+from mlx_engine.documents.headings import Heading, headings_of, placed
+from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, pages_of
 from mlx_engine.media.document_texts import MOST_CHARACTERS, MOST_FILE_BYTES, FileKind, file_text
 from mlx_engine.media.unreadable import error_of
 

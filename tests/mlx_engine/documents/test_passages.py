@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.documents.passages import LONGEST_PAGE, LONGEST_PASSAGE, Heading, headings_of, pages_of, passages_of, placed
+from mlx_engine.documents.headings import Heading, headings_of
+from mlx_engine.documents.passages import LONGEST_PAGE, LONGEST_PASSAGE, pages_of, passages_of
 
 LINES = st.sampled_from(
     [
@@ -48,39 +49,12 @@ def test_headings_of_pages_are_those_of_the_text(text: str, is_code: bool) -> No
     assert all(heading.title.isprintable() for heading in headings)
 
 
-@pytest.mark.parametrize(
-    ("text", "titles"),
-    [
-        ("# One\n\ntext\n\n## Two ##\n", [(1, "One"), (2, "Two")]),
-        ("#no heading\n\n    # code\n", []),
-        ("```\n# no\n```\n# Yes\n", [(1, "Yes")]),
-        ("~~~~\n# no\n~~~\n# no\n~~~~\n# Yes\n", [(1, "Yes")]),
-        ("Title\n=====\n\nPart\n----\n", [(1, "Title"), (2, "Part")]),
-        ("A long paragraph\ngoes on\n-------\n", []),
-        ("CHAPTER I.\nDown\n\nChapter by chapter, he read.\n", [(1, "CHAPTER I.")]),
-        ("第三章 开始\n", [(1, "第三章 开始")]),
-        ("```inline```\n\n# One\n", [(1, "One")]),
-        ("# C#\n\n# #\n", [(1, "C#"), (1, "#")]),
-    ],
-)
-def test_headings_of_markdown_and_plain_text(text: str, titles: list[tuple[int, str]]) -> None:
-    assert [(heading.level, heading.title) for heading in headings_of(text)] == titles
-
-
 @pytest.mark.parametrize("text", ["# a{}x", "# a{}#x", "{}```{}`", "chapter {}i x", "第{}", "a\n-{}x", "pub {}fn"])
 @pytest.mark.parametrize("filler", [" ", "\t", "#", "`", "i", "一", "-"])
 def test_hostile_lines_take_time_in_proportion_to_their_length(text: str, filler: str) -> None:
     hostile = text.format(*[filler * 300_000] * 2)  # quadratic time would be an hour
     assert "".join(page for page, _ in pages_of(hostile, headings_of(hostile))) == hostile
     assert len(headings_of(hostile)) <= 1 and len(headings_of(hostile, is_code=True)) <= 1
-
-
-def test_headings_of_code_are_definitions_that_are_not_indented() -> None:
-    text = (
-        "class A:\n    def f(self):\n        pass\n\nasync def g():\n    # no\n\npub fn h() {\nexport function k() {\n# Comment\n"
-    )
-    titles = [heading.title for heading in headings_of(text, is_code=True)]
-    assert titles == ["class A:", "async def g():", "pub fn h() {", "export function k() {"]
 
 
 def test_a_passage_is_below_the_headings_before_it() -> None:
@@ -94,15 +68,3 @@ def test_short_sections_share_a_passage() -> None:
     text = "# One\n\na\n\n## Two\n\nb\n"
     [passage] = passages_of([(text, headings_of(text))])
     assert passage.heading == "One"
-
-
-def test_the_outline_of_a_pdf_is_found_in_its_pages() -> None:
-    assert placed([(0, "a  ΟΔΟΣ", 0), (0, " ", 0), (0, "b", 1)], [" A οδος", ""]) == [
-        [Heading(1, 1, "a ΟΔΟΣ")],
-        [Heading(0, 1, "b")],
-    ]
-    pages = ["Cover", "before\nPart  One\nafter\nDetails", "more"]
-    found = placed([(0, "Part One", 1), (1, "Details", 1), (0, "Not in the text", 2)], pages)
-    assert found == [[], [Heading(7, 1, "Part One"), Heading(23, 2, "Details")], [Heading(0, 1, "Not in the text")]]
-    headings = {(one.page, one.heading) for one in passages_of(list(zip(pages, found, strict=True)))}
-    assert headings == {(0, ""), (1, ""), (2, "Not in the text")}
