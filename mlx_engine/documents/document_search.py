@@ -41,21 +41,23 @@ class IndexedDocument:
     problem: str = ""
 
 
-def find_passages(index: sqlite3.Connection, query: str, most: int) -> list[FoundPassage]:
+def find_passages(index: sqlite3.Connection, query: str, most: int, other_words: str = "") -> list[FoundPassage]:
     """Return the passages that fit a query best, best first.
 
     Terms that are in many passages count only if there is time for them, because they say little. A term that isn't a word of any
-    passage is searched inside words.
+    passage is searched inside words, if it is in the query.
 
     Args:
         index: a connection of a document index.
         query: a question, or words.
         most: number of passages to return.
+        other_words: words that the text may have instead of those of the query.
 
     Raises:
         sqlite3.Error: the index is damaged.
     """
-    counts = {term: _count(index, quoted(term)) for term in terms_of_query(query)}
+    own = terms_of_query(query)
+    counts = {term: _count(index, quoted(term)) for term in terms_of_query(f"{query} {other_words}")}
     known = sorted((term for term, count in counts.items() if count), key=counts.__getitem__)
     sums = accumulate(counts[term] for term in known)
     ranked = [term for term, total in zip(known, sums, strict=True) if total <= _MOST_RANKED]
@@ -63,9 +65,9 @@ def find_passages(index: sqlite3.Connection, query: str, most: int) -> list[Foun
     if ranked:
         lists.append(_ranked(index, " OR ".join(map(quoted, ranked))))
     elif known:
-        match = " AND ".join(map(quoted, known))
+        match = " AND ".join(quoted(term) for term in known if term in own) or quoted(known[0])
         lists.append(_ranked(index, match, by_rank=_count(index, match) <= _MOST_RANKED))
-    inner = [term for term, count in counts.items() if not count and len(term) >= 3]
+    inner = [term for term in own if not counts[term] and len(term) >= 3]
     lists += [_inner(index, term) for term in inner]
     scores: dict[int, float] = {}
     for found in lists:

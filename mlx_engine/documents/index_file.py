@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_VERSION = 2
+_VERSION = 3
 _TIMEOUT_S = 30.0
 _SUFFIX = ".sqlite"
 # Errors of a disk or of another program, not of the file

@@ -93,15 +93,27 @@ def _files(files: Files) -> list[_Tool]:
 
 
 def _documents(documents: Documents) -> list[_Tool]:
-    query = {"type": "string", "description": "A question, or words that the text probably contains."}
+    query = {
+        "type": "string",
+        "description": "A question, or words that the text probably contains, in the language of the document.",
+    }
+    others = {
+        "type": "string",
+        "description": "Always give 10 to 20 other words that the passage itself may contain, in the language of the document: "
+        "synonyms, names, things, what an answer would say, older and technical terms, and other forms of a word, such as find and "
+        "found. For “How does bread rise?”: yeast dough ferment leaven rose risen gas bubbles swell bake oven loaf.",
+    }
     name = {"type": "string", "description": "Name of the document, as in the results of search_documents."}
     page = {"type": "integer", "description": "Number of the page, from 1."}
     place = _schema({"document": name, "page": page}, "document", "page")
     return [
         (
             documents.search_documents,
-            "Search the user's documents. Returns passages with their document and page.",
-            _schema({"query": query}, "query"),
+            "Search the user's documents. Returns passages with their document and page. The search compares words, not meanings: "
+            "it finds a passage only by words that are in it. So put words that the document may use instead of yours into "
+            "other_words. If the passages don't answer the question, search again with different words, or read the page with "
+            "open_page.",
+            _schema({"query": query, "other_words": others}, "query"),
         ),
         (documents.open_page, "Read a page of one of the user's documents.", place),
     ]

@@ -20,8 +20,8 @@ from mlx_engine.documents.document_search import FoundPassage, documents_in, fin
 from mlx_engine.documents.sources import shown_name
 
 _MOST_FOUND = 5  # passages of a search
-_LONGEST_QUERY = 1000  # characters
-_WAIT_S = 40.0  # for the index, within the time limit of a call
+_LONGEST_QUERY = 1000  # characters, and of the other words
+_WAIT_S = 5.0  # for the index. Then a search returns what is indexed so far
 _END_S = 1.0
 _MOST_PROBLEMS = 5
 _PREFIX = "slipstream-documents-"  # of temporary folders, followed by the ID of their process
@@ -67,11 +67,16 @@ class Documents:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def search_documents(self, query: str) -> str:
-        """Return the passages that fit a query best, and problems of documents."""
+    def search_documents(self, query: str, other_words: str = "") -> str:
+        """Return the passages that fit a query best, and problems of documents.
+
+        Args:
+            query: a question, or words.
+            other_words: words that the text may have instead of those of the query.
+        """
         if not query.strip():
             raise ValueError("The query is empty")
-        found = self.find(query, _MOST_FOUND)
+        found = self.find(query, _MOST_FOUND, other_words)
         notes = [quoted_passages(found) if found else "[Nothing found. Search for other words.]"]
         if self.is_updating:
             done, total = self.progress
@@ -108,10 +113,11 @@ class Documents:
             raise ValueError(f"“{wanted}” has no page {page:,}. It has {known[fitting[0]]:,} pages")
         return quoted_page(fitting[0], page, text)
 
-    def find(self, query: str, most: int) -> list[FoundPassage]:
+    def find(self, query: str, most: int, other_words: str = "") -> list[FoundPassage]:
         """Return the passages that fit a query best, best first."""
         self._refresh()
-        return self._read(lambda index: find_passages(index, query[:_LONGEST_QUERY], most))
+        words, others = query[:_LONGEST_QUERY], other_words[:_LONGEST_QUERY]
+        return self._read(lambda index: find_passages(index, words, most, others))
 
     def _refresh(self) -> None:
         """Index the documents again, and wait for that up to a limit."""

@@ -43,6 +43,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each search wait until all is indexed, however busy the computer is."""
+    monkeypatch.setattr("mlx_engine.mcp.document_tools._WAIT_S", 300.0)
+
+
 def chat(monkeypatch: pytest.MonkeyPatch, engine: ScriptedEngine, folder: Path, *lines: str, options: str = "") -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
     monkeypatch.setattr("mlx_engine.cli.tools.data_folder", lambda: folder.parent / "data")

@@ -349,6 +349,22 @@ def test_queries(index: DocumentIndex, query: str, found: list[str]) -> None:
     assert names_for(index, query) == found
 
 
+@pytest.mark.parametrize(
+    ("query", "other_words", "found"),
+    [
+        ("insects", "", []),
+        ("insects", "bee bees wasps", ["Notes/bees.md"]),
+        ("insects", "lee one", []),  # only words of the query are searched inside words
+        ("sleep", "honey", ["Notes/bees.md", "Notes/cats.txt"]),
+        ("", "honey", ["Notes/bees.md"]),
+    ],
+)
+def test_passages_are_found_by_other_words_of_a_query(index: DocumentIndex, query: str, other_words: str, found: list[str]) -> None:
+    index.update()
+    passages = index.read(lambda connection: find_passages(connection, query, 9, other_words))
+    assert sorted(passage.document for passage in passages) == found
+
+
 @given(query=st.text(max_size=60))
 @settings(deadline=None)  # SQLite, whose time varies
 def test_any_text_can_be_searched(query: str, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -363,6 +379,7 @@ def test_a_term_in_many_passages_does_not_hide_a_rare_one(index: DocumentIndex, 
     assert (first.page, first.text) == (10_501, "common needle")
     assert len(index.read(lambda found: find_passages(found, "common", 5))) == 5
     assert len(index.read(lambda found: find_passages(found, "common page", 5))) == 5
+    assert len(index.read(lambda found: find_passages(found, "unknown", 5, "common page"))) == 5
 
 
 def test_single_files_can_be_chosen(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import anyio
@@ -20,7 +20,7 @@ from pypdf import PdfReader, PdfWriter
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.documents.citations import INTRODUCTION, cited_pages, quoted_page, quoted_passages, without_markers
 from mlx_engine.documents.document_search import FoundPassage
-from mlx_engine.documents.sources import shown_name
+from mlx_engine.documents.sources import SourceFile, content_of, shown_name
 from mlx_engine.formats.format_registry import FORMATS
 from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.builtin_tools import server
@@ -79,6 +79,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     media_process.stop()
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each search wait until all is indexed, however busy the computer is."""
+    monkeypatch.setattr("mlx_engine.mcp.document_tools._WAIT_S", 300.0)
+
+
 @pytest.fixture
 def documents(folder: Path) -> Iterator[Documents]:
     documents = Documents([str(folder)])
@@ -91,6 +97,7 @@ def test_a_search_returns_passages_with_their_pages(documents: Documents) -> Non
         f"{INTRODUCTION}\n\n[1] page 1 of Notes/bees.md\n>§ Bees\n> # Bees\n>\n> ## Honey\n>\n> Bees make honey."
     )
     assert documents.search_documents("zebra") == "[Nothing found. Search for other words.]"
+    assert cited_pages(documents.search_documents("zebra", "wasp honey")) == [("Notes/bees.md", 1)]
     with pytest.raises(ValueError, match="The query is empty"):
         documents.search_documents(" ")
 
@@ -149,20 +156,22 @@ def test_a_name_is_first_compared_as_a_whole(documents: Documents, folder: Path)
     assert "honey" in documents.open_page("Notes/bees.md", 1)
 
 
-def test_a_search_says_that_documents_are_still_being_indexed(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_finds_what_is_indexed_so_far(documents: Documents, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began, goes_on = threading.Event(), threading.Event()
+    (folder / "more.md").write_text("Wasps make no honey.\n")
 
-    def update(index: object, progress: Callable[[int, int], None], cancel: threading.Event) -> None:
-        progress(3, 1000)
-        began.set()
-        goes_on.wait()
+    def content(source: SourceFile, folders: Sequence[str], most: int) -> bytes:
+        if source.name == "Notes/more.md":
+            began.set()
+            goes_on.wait()
+        return content_of(source, folders, most)
 
     monkeypatch.setattr("mlx_engine.mcp.document_tools._WAIT_S", 0.0)
-    monkeypatch.setattr("mlx_engine.documents.document_index.DocumentIndex.update", update)
+    monkeypatch.setattr("mlx_engine.documents.document_index.content_of", content)
     documents.start()
     began.wait()
     assert documents.search_documents("honey").endswith(
-        "[The documents are still being indexed: 3 of 1,000 files. Search again for the rest.]"
+        "> Bees make honey.\n\n[The documents are still being indexed: 1 of 2 files. Search again for the rest.]"
     )
     goes_on.set()
 
@@ -203,6 +212,8 @@ def test_the_server_speaks_mcp(folder: Path) -> None:
         async with Client(server(ServerConfig("Documents", "documents", folders=(str(folder),)))) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             found = await client.call_tool("search_documents", {"query": "honey"})
+            more = await client.call_tool("search_documents", {"query": "zebra", "other_words": "wasp honey"})
+            assert more.content == found.content
             failed = await client.call_tool("open_page", {"document": "bees.md", "page": 2})
             return names, found.content[0].text, failed.is_error
 
