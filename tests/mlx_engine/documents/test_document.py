@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.documents import document, passages
+from mlx_engine.documents import document, headings
 from mlx_engine.documents.document import MOST_TEXT_BYTES, check_size, read_document
 from mlx_engine.documents.passages import LONGEST_GIVEN_PAGE, LONGEST_PAGE
 from mlx_engine.media import document_texts, media_process
@@ -58,7 +58,7 @@ def test_pages_that_are_too_long_are_divided() -> None:
 
 def test_the_number_of_pages_and_headings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "_MOST_GIVEN_PAGES", 3)
-    monkeypatch.setattr(passages, "_MOST_HEADINGS", 2)
+    monkeypatch.setattr(headings, "_MOST_HEADINGS", 2)
     assert text_of(b"a\fb\fc", "a.txt") == "a\fb\fc"
     assert text_of(b"a\fb\fc\fd", "a.txt") == "a\nb\nc\nd"
     assert titles_of(b"# a\n# b\n# c\n", "a.md") == [(1, "a"), (1, "b")]
