@@ -139,7 +139,7 @@ def _headings_of_prose(text: str) -> list[Heading]:
 
 
 def _chapter(paragraph: Sequence[str], at: int, group: int) -> tuple[_Chapter | None, bool]:
-    """Return the chapter that a paragraph begins, if any, and whether the paragraph has other text.
+    """Return the chapter that a paragraph begins, and whether it has other text.
 
     A line is a title of its own if the next word would have fit in it. Otherwise, the paragraph goes on there.
     """
@@ -182,7 +182,7 @@ def _real(chapters: Sequence[_Chapter]) -> Iterator[Heading]:
 
 
 def _in_sequence(chapters: Sequence[_Chapter]) -> list[_Chapter]:
-    """Return chapters without numerals that don't follow I, II, III, and so on, as letters and initials do."""
+    """Return chapters without letters and initials that only look like numerals."""
     dropped = set[int]()
     for level in _NUMERAL_LEVELS:
         numerals = [chapter for chapter in chapters if chapter.numeral and chapter.heading.level == level]
