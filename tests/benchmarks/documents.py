@@ -26,7 +26,7 @@ _PDFS = 4
 _LINES, _LINE_WORDS = 45, 9  # of a page
 _FILES, _PARAGRAPH_WORDS = 1_000, 100
 _QUERIES = 200
-_QUERY_WORDS = 10  # from 1 to this
+_QUERY_WORDS, _OTHER_WORDS = 10, 20  # from 1, and from 0, to this
 
 
 class Writer:
@@ -84,9 +84,9 @@ def measure_search(passages: int) -> dict[str, float]:
         (count,) = index.read(lambda found: found.execute("SELECT count(*) FROM passage").fetchone())
         times, cpu_times = [], []
         for number in range(_QUERIES):
-            query = writer.words(1 + number % _QUERY_WORDS)
+            query, others = writer.words(1 + number % _QUERY_WORDS), writer.words(number % (_OTHER_WORDS + 1))
             began, cpu_began = time.perf_counter(), time.thread_time()
-            assert index.read(lambda found, query=query: find_passages(found, query, 5))
+            assert index.read(lambda found, query=query, others=others: find_passages(found, query, 5, others))
             times.append(1000 * (time.perf_counter() - began))
             cpu_times.append(1000 * (time.thread_time() - cpu_began))
         size = file.stat().st_size
