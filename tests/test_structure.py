@@ -23,7 +23,7 @@ LEVELS = {
     "mlx_engine": (
         "__main__",
         "cli",
-        "remote api_server",
+        "remote api_server ring",
         "engine",
         "tuning calibration",
         "prefix loading prompt_sets",
@@ -359,6 +359,8 @@ NO_TERMINAL = {
     "mlx_engine/cli/chat.py": {"sys.stdin"},
     "mlx_engine/cli/models.py": {"sys.stdin", "getpass.getpass"},
     "mlx_engine/cli/tune_process.py": {"sys.stdin"},
+    "mlx_engine/cli/worker_options.py": {"sys.stdin"},
+    "mlx_engine/ring/rank.py": {"os.fdopen"},
 }
 
 

@@ -18,6 +18,7 @@ def feature_names() -> dict[Feature, str]:
         "tool": tr("Tool servers"),
         "sign_in": tr("Sign-in"),
         "server": tr("Local server"),
+        "worker": tr("Models on several Macs"),
     }
 
 

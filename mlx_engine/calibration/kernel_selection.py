@@ -17,7 +17,7 @@ from mlx_engine.calibration import calibration, saved_calibration
 from mlx_engine.calibration.kernel_choice import try_kernels
 from mlx_engine.calibration.kernel_trials import PairTrials, PassCheck, TrialRecord, failure, numbers
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import CompareResult, Event, WorkProgress
+from mlx_engine.contract.events import CompareResult, Event, PairInfo, WorkProgress
 from mlx_engine.contract.machine_events import KernelRows, KernelSaving, KernelsSelected, KernelTrial
 from mlx_engine.contract.requests import Compare, Contestant, GenerationRequest, Message
 from mlx_engine.decoding.costs import ASSUMED, COPY_WIDTHS
@@ -238,6 +238,14 @@ def restore(pair: LoadedPair) -> None:
         pair.use(PLAIN)
         _warm(pair)
         save(pair, _without(found, why))
+
+
+def restored(pair: LoadedPair) -> PairInfo:
+    """Restore a pair as `restore` does, and return what to report about it."""
+    restore(pair)
+    plain, kernels = pair.drafter is None, known(pair) if available() else None
+    selected = plain or not available() or (kernels is not None and kernels.complete)
+    return replace(pair.info, calibrated=plain or pair.history.costs.table.reliable, kernels_selected=selected, kernels=kernels)
 
 
 def _warm(pair: LoadedPair) -> None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
 
-from mlx_engine.cli import arguments, bench_arguments, console, values
+from mlx_engine.cli import arguments, bench_arguments, console, values, worker_options
 from mlx_engine.cli.console import note, print_json
 from mlx_engine.contract.client import EngineClient
 from mlx_engine.contract.errors import UserError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _ABOUT = "Chat with a large language model, faster: a small drafter proposes tokens, and the model verifies them in blocks."
 _GRACE_S = 5.0  # seconds for the engine to free its models
-_WITHOUT_ENGINE = ("models", "launch", "cache")
+_WITHOUT_ENGINE = ("models", "launch", "cache", "worker")
 _MODULES = {"bench": "mlx_engine.cli.bench", "kernels": "mlx_engine.cli.kernels"}
 
 
@@ -97,6 +97,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_cache(serve)
     arguments.add_json(serve)
 
+    for each in (generate, chat, compare, bench, serve):
+        worker_options.add_workers(each)
+
+    worker = command("worker", "let another computer run a model together with this one")
+    worker_options.add_worker(worker)
+
     launch = command("launch", "start a coding agent with the running server or its own; arguments after -- go to the agent")
     arguments.add_launch(launch)
     arguments.add_pair(launch, "that of the running server, if any, or the demo pair")
@@ -135,7 +141,7 @@ def main(argv: Sequence[str] | None = None, make_engine: "Callable[[], Engine] |
     args.agent_arguments = words[at + 1 :]
     if args.offline:
         os.environ[offline.VARIABLE] = "1"  # for child processes, too
-    if args.command not in ("models", "cache"):  # `models` takes repos, `cache` no pair
+    if args.command not in ("models", "cache", "worker"):  # `models` takes repos, the others no pair
         needs_drafter = args.command in ("compare", "bench", "calibrate") and not getattr(args, "drafters", None)
         arguments.check_pair(args.parser, args, needs_drafter or (args.command == "tune" and not args.new))
     if args.command == "tune":
@@ -210,13 +216,22 @@ def _run(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None", c
     if name in _WITHOUT_ENGINE:
         status = module.run(args)
         return status
-    client: EngineClient = _remote(args) if getattr(args, "remote", None) else _host(args, make_engine)
+    client = _client(args, make_engine)
     clients.append(client)
     try:
         status = module.run(args, client)
         return status
     finally:
         client.wait(_GRACE_S)
+
+
+def _client(args: argparse.Namespace, make_engine: "Callable[[], Engine] | None") -> EngineClient:
+    """Return the engine that the options select."""
+    if getattr(args, "workers", None):
+        if args.remote:
+            args.parser.error("--workers can't be used with --remote.")
+        return worker_options.ring_engine(args)
+    return _remote(args) if getattr(args, "remote", None) else _host(args, make_engine)
 
 
 def _remote(args: argparse.Namespace) -> "RemoteEngine":

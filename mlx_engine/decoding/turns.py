@@ -30,7 +30,7 @@ class ReplyTurns:
         self.count = 0
         self.faults = 0
         self.rest_share = 0.0
-        self.scheduler = Scheduler()
+        self.scheduler = self.new_scheduler()
 
     def let_rest(self, share: float) -> None:
         """Let the computer rest between steps; see `Rest`."""
@@ -38,8 +38,12 @@ class ReplyTurns:
 
     def forget_speeds(self) -> None:
         """Begin with a new scheduler, because speeds of another pair say nothing."""
-        self.scheduler = Scheduler()
+        self.scheduler = self.new_scheduler()
         self.let_rest(self.rest_share)
+
+    def new_scheduler(self) -> Scheduler:
+        """Return a scheduler that knows no speeds."""
+        return Scheduler()
 
 
 class ReplyClock:

@@ -226,20 +226,18 @@ class Engine:
                 if not isinstance(event, LoadedPair):
                     yield event
                     continue
-                kernel_selection.restore(event)
+                info = self._with_measurements(event)
                 self._pair = event
                 self._turns.forget_speeds()
                 self._snapshots = Snapshots(event.target, event.drafter, *snapshot_budget(memory.working_set(), event.held))
                 self._fingerprint = _fingerprint(target, drafter, event)
                 self._snapshots.use_store(self._store, self._fingerprint)
                 self._ledger = memory_ledger(event)
-                plain, kernels = event.drafter is None, kernel_selection.known(event) if kernel_selection.available() else None
-                yield replace(
-                    event.info,
-                    calibrated=plain or event.history.costs.table.reliable,
-                    kernels_selected=plain or not kernel_selection.available() or (kernels is not None and kernels.complete),
-                    kernels=kernels,
-                )
+                yield info
+
+    def _with_measurements(self, pair: LoadedPair) -> PairInfo:
+        """Use what was measured for a pair on this computer, and return what to report."""
+        return kernel_selection.restored(pair)
 
     def unload(self) -> None:
         """Free the pair and its snapshots, and end idle child processes."""

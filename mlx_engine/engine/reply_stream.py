@@ -58,7 +58,11 @@ def reply_stream(
         context=branch.context if reads_context else None,
         copies=Lookup(tokens, _most_rows(pair, history, request) - 1) if copies else None,
         clock=tally.clock.working,
-        queue_ahead=drafts and device.runs_beside_host() and history.costs.table.queued and not request.exact,
+        queue_ahead=drafts
+        and device.runs_beside_host()
+        and history.costs.table.queued
+        and pair.target.queues
+        and not request.exact,
         opens=not written,
         foreground=request.foreground,
         joined=bool(written),  # the time of its first pass is unknown

@@ -27,6 +27,13 @@ _PIECE = 1 << 20  # bytes
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TZ")  # where Python finds its parts, and the local time
 
 
+def module_command(module: str) -> list[str]:
+    """Return the command that runs a module of the engine in a child process."""
+    # A bundle contains no Python program; the app runs the module
+    in_python = "python" in Path(sys.executable).name.lower()
+    return [sys.executable, *(["-P", "-m"] if in_python else ["--child"]), module]
+
+
 class ChildFailure(Exception):
     """An error for a request without an answer.
 
@@ -131,12 +138,9 @@ class ChildProcess:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._kill()
-        # A bundle contains no Python program; the app runs the module
-        in_python = "python" in Path(sys.executable).name.lower()
-        program = [sys.executable, "-P", "-m"] if in_python else [sys.executable, "--child"]
         try:
             self._process = subprocess.Popen(
-                [*program, self.module, str(self.memory)],
+                [*module_command(self.module), str(self.memory)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

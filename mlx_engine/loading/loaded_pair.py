@@ -31,7 +31,6 @@ from mlx_engine.loading.image_reader import ImageReader
 from mlx_engine.loading.target_model import TargetModel, config_fault, refuse_nonfinite
 from mlx_engine.loading.warmup import warm
 from mlx_engine.media import media_process
-from mlx_engine.models.configs.families import family_of
 from mlx_engine.models.configs.target_config import dflash_problem, text_config
 from mlx_engine.models.files.checkpoint import read_config, recommended_sampling
 from mlx_engine.models.files.mtp_head import pair_bytes
@@ -43,6 +42,8 @@ from mlx_engine.targets.weights import Weights
 from mlx_engine.vision.image_rules import ImageRules
 from mlx_engine.vision.tower_weights import check_complete
 from mlx_engine.vision.vision_checkpoint import read_rules
+
+_NO_IMAGES = EngineText.of("sharded_without_images", "Images can't be used with a model that runs on several computers.")
 
 
 def exact_operations(broken: Collection[str] = ()) -> Operations:
@@ -208,16 +209,16 @@ def load(
     model, config, dtype, target_folder = source.model, source.config, source.dtype, source.folder
     sizes = pair_bytes(target_folder, drafter_folder)
     target, drafter, why_plain = None, None, None
-    rules, why_cannot_see = _image_rules(target_folder, config)
+    rules, why_cannot_see = _image_rules(target_folder, config) if source.sharding is None else (None, _NO_IMAGES)
     is_tuned, why_not_tuned = False, None
     try:
         if drafter_folder is None:
-            target = Target(model, source.vocabulary, family_of(config))
+            target = source.wrapped()
             why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
             layers, read_drafter = [*model.layers], parse(read_config(drafter_folder))
-            target = Target(model, source.vocabulary, family_of(config), tapped(read_drafter, layers))
+            target = source.wrapped(tapped(read_drafter, layers))
             target.caches().check()
             bits = drafter_bits or usual_bits(sizes[1])
             tensors = read_tensors(drafter_folder)

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -25,10 +25,14 @@ from mlx_engine.formats.template_sandbox import on_thread, renderer
 from mlx_engine.formats.tokenizer_files import read_tokenizer
 from mlx_engine.hardware import memory
 from mlx_engine.kernels.support import dtype_name
+from mlx_engine.models.configs.families import family_of
 from mlx_engine.models.configs.target_config import text_config, with_older_names
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.network import hub_session
 from mlx_engine.targets import model_arguments
+from mlx_engine.targets.sharded import ShardedTarget
+from mlx_engine.targets.sharding import Sharding, shard
+from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 
 hub_session.install()  # models are read from this disk; should a library ask the hub anyway, Offline refuses that
@@ -58,6 +62,7 @@ class TargetModel:
         vocabulary: number of tokens, as config.json states it.
         context_limit: the most tokens of a chat.
         files: names, sizes, and times of the files in the folder.
+        sharding: this rank's place, if several ranks run the target together.
     """
 
     folder: Path
@@ -69,16 +74,28 @@ class TargetModel:
     vocabulary: int
     context_limit: int
     files: tuple[tuple[str, int, int], ...]
+    sharding: Sharding | None = None
 
     def is_of(self, folder: Path) -> bool:
         """Return whether reading this folder would return the same model."""
         return folder == self.folder and _files(folder) == self.files
 
+    def wrapped(self, taps: Sequence[int] = ()) -> Target:
+        """Return a target with these taps."""
+        family = family_of(self.config)
+        if self.sharding is None or family is None:
+            return Target(self.model, self.vocabulary, family, taps)
+        return ShardedTarget(self.model, self.vocabulary, family, taps, self.sharding.tell)
 
-def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
+
+def read_target(folder: Path, sharding: Sharding | None = None) -> Generator[LoadProgress, None, TargetModel]:
     """Read a target that has passed `check_loadable`, yielding progress.
 
     On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
+
+    Args:
+        folder: where the target is.
+        sharding: this rank's place, to read only its part of the layers.
 
     Raises:
         UserError: the files can't be read as a model.
@@ -87,6 +104,8 @@ def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
     yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
     files = _files(folder)
     model, tokenizer, config = _read_target(folder)
+    if sharding is not None and (family := family_of(config)) is not None:
+        shard(model, family.head, sharding.group)
     on_cpu = mx.default_device() == mx.Device(mx.cpu)
     if on_cpu:
         model.set_dtype(mx.float32)
@@ -96,7 +115,7 @@ def read_target(folder: Path) -> Generator[LoadProgress, None, TargetModel]:
     vocabulary = _positive(text, "vocab_size", len(tokenizer), folder)
     context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, folder)
     dtype = mx.float32 if on_cpu else _dtype(model)
-    return TargetModel(folder, model, tokenizer, config, dtype, Weights(model), vocabulary, context_limit, files)
+    return TargetModel(folder, model, tokenizer, config, dtype, Weights(model), vocabulary, context_limit, files, sharding)
 
 
 def refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:

@@ -21,8 +21,9 @@ from mlx_engine.contract.files import cannot_delete, data_folder, open_regular
 
 log = logging.getLogger(__name__)
 
-# What a connection is for. "server": a program that connects to the local server
-Feature = Literal["search", "hub", "download", "update", "endpoint", "tool", "sign_in", "server"]
+# What a connection is for. "server": a program that connects to the local server;
+# "worker": another computer that runs a model together with this one
+Feature = Literal["search", "hub", "download", "update", "endpoint", "tool", "sign_in", "server", "worker"]
 Outcome = Literal["open", "closed", "failed", "refused", "cut"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 _OUTCOMES = get_args(Outcome)

@@ -282,7 +282,7 @@ class Snapshots:
             branch.last_used = self._tick()
             cut = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
             cut.first_states = branch.first_states
-            cut.caches.fill([branch.caches.rows(0, length)], length)
+            cut.caches.copy(branch.caches, length)
         cut.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:
             cut.caches.thaw(mark.layers)

@@ -166,6 +166,10 @@ class Caches:
         fill_in_order(self.adapters, pieces, length)
         self.length = length
 
+    def copy(self, other: "Caches", length: int) -> None:
+        """Fill empty caches with the first tokens of others, in layers that can be cut."""
+        self.fill([other.rows(0, length)], length)
+
     def grow(self, depth: int) -> None:
         """Fill every cache up to `depth` tokens, to measure passes at that depth."""
         for each in self.adapters:

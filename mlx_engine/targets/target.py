@@ -72,8 +72,11 @@ class Target:
     Attributes:
         attend: attention of row-exact passes; None unless passes are row-exact.
         most_rows: largest number of rows of a row-exact pass of several streams; None unless passes are row-exact.
+        queues: whether a pass can be queued behind one that isn't read.
         rows: number of tokens with an embedding. MLX doesn't check indices, so a larger token id would read out of bounds.
     """
+
+    queues = True
 
     def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
         self.model = model
@@ -227,7 +230,7 @@ class Target:
         caches = [PackedCache(packing, parts) for parts in layers]
         tokens = mx.concatenate([stream.tokens for stream in streams])[None]
         with self._packing(packing), self._tapped() if tapped else nullcontext() as outputs:
-            logits = packing.split(self.model(tokens, cache=caches))
+            logits = packing.split(self._logits(tokens, caches))
             features = packing.split(mx.concatenate(outputs(), axis=-1)) if outputs is not None else [None] * len(streams)
         return [(own.squeeze(0), None if read is None else read.squeeze(0)) for own, read in zip(logits, features, strict=True)]
 
@@ -259,13 +262,17 @@ class Target:
 
     def _run(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None, images: ImageRows | None) -> mx.array:
         if images is None:
-            logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
-            return logits
+            return self._logits(tokens[None], caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
         text = images.text(tokens)[None]
         with self._seeing(images):
             embedded = images.place(self.embed(text))
             with self._deepened(images, embedded.shape[-1]):
                 logits = self.model(text, cache=caches.begin(images.rows, images=images), input_embeddings=embedded).squeeze(0)
+        return logits
+
+    def _logits(self, tokens: mx.array, caches: list) -> mx.array:
+        """Return the logits [1, S, V] of token ids [1, S]."""
+        logits: mx.array = self.model(tokens, cache=caches)
         return logits
 
     @contextmanager

@@ -515,6 +515,11 @@
         </message>
         <message>
             <location filename="../../app/session/connection_history.py" />
+            <source>Models on several Macs</source>
+            <translation>Modelle auf mehreren Macs</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
             <source>Sign-in</source>
             <translation>Anmeldung</translation>
         </message>
@@ -8791,6 +8796,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
+            <source>sharded_without_images</source>
+            <extracomment>Images can't be used with a model that runs on several computers.</extracomment>
+            <translation>Bilder können mit einem Modell, das auf mehreren Computern läuft, nicht verwendet werden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>Wird aufgewärmt</translation>
@@ -9202,6 +9213,24 @@
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: mlx-lm {version} doesn't support the “{family}” family. It needs a later release.</extracomment>
             <translation>{name} kann nicht ausgeführt werden: mlx-lm {version} unterstützt die Familie „{family}“ nicht. Nötig ist eine neuere Version.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>family_not_shardable</source>
+            <extracomment>Models of the “{family}” family can't be divided among several computers (supported: {families}). Use one computer.</extracomment>
+            <translation>Modelle der Familie „{family}“ können nicht auf mehrere Computer verteilt werden (unterstützt: {families}). Verwenden Sie einen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>size_not_shardable</source>
+            <extracomment>This model can't be divided among several computers, because its “{field}” is {size:,}. Use one computer.</extracomment>
+            <translation>Dieses Modell kann nicht auf mehrere Computer verteilt werden, weil „{field}“ {size:,} ist. Verwenden Sie einen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>sizes_not_shardable</source>
+            <extracomment>This model can't be divided among {ranks} computers, because its “{field}” is {size:,}. Use {possible}.</extracomment>
+            <translation>Dieses Modell kann nicht auf {ranks} Computer verteilt werden, weil „{field}“ {size:,} ist. Verwenden Sie {possible}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/target_config.py" />
@@ -10366,6 +10395,84 @@
             <source>remote_plain_speculates</source>
             <extracomment>“{host}” uses speculative decoding too. Enter the address of a server without it.</extracomment>
             <translation>„{host}“ verwendet ebenfalls spekulatives Dekodieren. Geben Sie die Adresse eines Servers ohne dieses Verfahren ein.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/leader.py" />
+            <source>worker_without_model</source>
+            <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
+            <translation>„{name}“ hat „{model}“ nicht. Laden Sie das Modell dort, dann versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>connecting_workers</source>
+            <extracomment>Connecting to the other computers</extracomment>
+            <translation>Verbindung zu den anderen Computern wird hergestellt</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>not_sharded</source>
+            <extracomment>This isn't available with a model that runs on several computers.</extracomment>
+            <translation>Das ist mit einem Modell, das auf mehreren Computern läuft, nicht verfügbar.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>sharded_not_exact</source>
+            <extracomment>Exact mode isn't available on several computers. Turn it off.</extracomment>
+            <translation>Der exakte Modus ist auf mehreren Computern nicht verfügbar. Schalten Sie ihn aus.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>sharded_other_target</source>
+            <extracomment>On several computers, only drafters of the loaded target can be compared.</extracomment>
+            <translation>Auf mehreren Computern können nur Drafter des geladenen Zielmodells verglichen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>ring_ended</source>
+            <extracomment>The process that runs the model has ended. Try again to load the model again.</extracomment>
+            <translation>Der Prozess, der das Modell ausführt, wurde beendet. Versuchen Sie es erneut, um das Modell neu zu laden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_failed</source>
+            <extracomment>“{name}” has failed: {reason} Try again to reconnect.</extracomment>
+            <translation>„{name}“ ist ausgefallen: {reason} Versuchen Sie es erneut, um neu zu verbinden.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_lost</source>
+            <extracomment>The connection to “{name}” was lost. Check that it is awake and connected, then try again.</extracomment>
+            <translation>Die Verbindung zu „{name}“ ist abgebrochen. Prüfen Sie, ob der Computer wach und verbunden ist, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_silent</source>
+            <extracomment>“{name}” takes too long. Check that it is awake and connected, then try again.</extracomment>
+            <translation>„{name}“ braucht zu lange. Prüfen Sie, ob der Computer wach und verbunden ist, und versuchen Sie es dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_unreachable</source>
+            <extracomment>“{name}” can't be reached ({reason}). Start the worker there, and check the connection.</extracomment>
+            <translation>„{name}“ ist nicht erreichbar ({reason}). Starten Sie dort den Worker und prüfen Sie die Verbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_certificate_changed</source>
+            <extracomment>“{name}” has another certificate than when it was paired. Pair it again.</extracomment>
+            <translation>„{name}“ weist sich mit einem anderen Zertifikat aus als bei der Kopplung. Koppeln Sie den Computer erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_code_wrong</source>
+            <extracomment>The pairing code of “{name}” is wrong. Enter the code that the worker shows.</extracomment>
+            <translation>Der Kopplungscode von „{name}“ ist falsch. Geben Sie den Code ein, den der Worker anzeigt.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_version_differs</source>
+            <extracomment>“{name}” has {package} {found}, and this computer {own}. Install the same version of Slipstream on both.</extracomment>
+            <translation>„{name}“ hat {package} {found}, dieser Computer {own}. Installieren Sie auf beiden dieselbe Version von Slipstream.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/cache_adapter.py" />

@@ -515,6 +515,11 @@
         </message>
         <message>
             <location filename="../../app/session/connection_history.py" />
+            <source>Models on several Macs</source>
+            <translation>多台 Mac 上的模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/connection_history.py" />
             <source>Sign-in</source>
             <translation>登录</translation>
         </message>
@@ -8791,6 +8796,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
+            <source>sharded_without_images</source>
+            <extracomment>Images can't be used with a model that runs on several computers.</extracomment>
+            <translation>在多台电脑上运行的模型不能使用图片。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading/loaded_pair.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>正在预热</translation>
@@ -9202,6 +9213,24 @@
             <source>no_mlx_lm_model</source>
             <extracomment>{name} can't run: mlx-lm {version} doesn't support the “{family}” family. It needs a later release.</extracomment>
             <translation>无法运行 {name}：mlx-lm {version} 不支持“{family}”系列。需要更新的版本。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>family_not_shardable</source>
+            <extracomment>Models of the “{family}” family can't be divided among several computers (supported: {families}). Use one computer.</extracomment>
+            <translation>“{family}”系列的模型无法分布到多台电脑（支持：{families}）。请使用一台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>size_not_shardable</source>
+            <extracomment>This model can't be divided among several computers, because its “{field}” is {size:,}. Use one computer.</extracomment>
+            <translation>此模型无法分布到多台电脑，因为其“{field}”为 {size:,}。请使用一台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/configs/shardable.py" />
+            <source>sizes_not_shardable</source>
+            <extracomment>This model can't be divided among {ranks} computers, because its “{field}” is {size:,}. Use {possible}.</extracomment>
+            <translation>此模型无法分布到 {ranks} 台电脑，因为其“{field}”为 {size:,}。请使用 {possible} 台。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/models/configs/target_config.py" />
@@ -10366,6 +10395,84 @@
             <source>remote_plain_speculates</source>
             <extracomment>“{host}” uses speculative decoding too. Enter the address of a server without it.</extracomment>
             <translation>“{host}”也使用推测解码。请输入不使用推测解码的服务器地址。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/leader.py" />
+            <source>worker_without_model</source>
+            <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
+            <translation>“{name}”上没有“{model}”。请在那里下载，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>connecting_workers</source>
+            <extracomment>Connecting to the other computers</extracomment>
+            <translation>正在连接其他电脑</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>not_sharded</source>
+            <extracomment>This isn't available with a model that runs on several computers.</extracomment>
+            <translation>在多台电脑上运行的模型不支持此功能。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>sharded_not_exact</source>
+            <extracomment>Exact mode isn't available on several computers. Turn it off.</extracomment>
+            <translation>精确模式在多台电脑上不可用。请将其关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/led_engine.py" />
+            <source>sharded_other_target</source>
+            <extracomment>On several computers, only drafters of the loaded target can be compared.</extracomment>
+            <translation>在多台电脑上，只能比较已载入目标模型的草稿模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>ring_ended</source>
+            <extracomment>The process that runs the model has ended. Try again to load the model again.</extracomment>
+            <translation>运行模型的进程已结束。请重试以重新载入模型。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_failed</source>
+            <extracomment>“{name}” has failed: {reason} Try again to reconnect.</extracomment>
+            <translation>“{name}”出错：{reason} 请重试以重新连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_lost</source>
+            <extracomment>The connection to “{name}” was lost. Check that it is awake and connected, then try again.</extracomment>
+            <translation>与“{name}”的连接已断开。请确认它未睡眠且已连接，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_silent</source>
+            <extracomment>“{name}” takes too long. Check that it is awake and connected, then try again.</extracomment>
+            <translation>“{name}”响应时间过长。请确认它未睡眠且已连接，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/links.py" />
+            <source>worker_unreachable</source>
+            <extracomment>“{name}” can't be reached ({reason}). Start the worker there, and check the connection.</extracomment>
+            <translation>无法连接“{name}”（{reason}）。请在那里启动工作进程，并检查连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_certificate_changed</source>
+            <extracomment>“{name}” has another certificate than when it was paired. Pair it again.</extracomment>
+            <translation>“{name}”的证书与配对时不同。请重新配对。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_code_wrong</source>
+            <extracomment>The pairing code of “{name}” is wrong. Enter the code that the worker shows.</extracomment>
+            <translation>“{name}”的配对码不正确。请输入工作进程显示的配对码。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/pairing.py" />
+            <source>worker_version_differs</source>
+            <extracomment>“{name}” has {package} {found}, and this computer {own}. Install the same version of Slipstream on both.</extracomment>
+            <translation>“{name}”上的 {package} 为 {found}，而这台电脑为 {own}。请在两台电脑上安装相同版本的 Slipstream。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/cache_adapter.py" />

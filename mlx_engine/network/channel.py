@@ -1,0 +1,186 @@
+"""Connections between the computers that run a model together.
+
+They are recorded as all of Slipstream's traffic is. Offline refuses those to other computers, and ends them.
+"""
+
+import json
+import select
+import socket
+import ssl
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+from mlx_engine.network.frames import HEAD, ChannelClosed, frame_length, packed
+from mlx_engine.network.offline import OfflineRefusal
+from mlx_engine.network.traffic import Traffic, check_lookup
+
+_PIECE = 1 << 16
+_WANTS = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that waits for connections to an address.
+
+    Raises:
+        OSError: the address can't be used.
+    """
+    check_lookup(host)
+    return socket.create_server((host, port))
+
+
+def free_address(host: str) -> str:
+    """Return an address with a free port, such as "192.168.1.2:49153"."""
+    with socket.create_server((host, 0)) as server:
+        return f"{host}:{server.getsockname()[1]}"
+
+
+class Channel(Traffic):
+    """Messages on a connection. One thread receives; any thread sends.
+
+    OpenSSL can't read and write one connection at the same time, so both hold a lock, and wait outside it.
+
+    Args:
+        host: the other side.
+        port: the port there.
+
+    Raises:
+        OfflineRefusal: Offline is on, and the other side is another computer.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._at_work = 1  # the other side can send something at any time
+        self._socket: Any = None
+        self._buffer = bytearray()
+        self._using = threading.Lock()  # the connection
+        self._sending = threading.Lock()  # a message
+        super().__init__(host, port, "worker")
+
+    @classmethod
+    def connected(cls, host: str, port: int, seconds: float) -> "Channel":
+        """Return a channel to a worker.
+
+        Raises:
+            OfflineRefusal: Offline is on, and the worker is another computer.
+            OSError: the worker can't be reached.
+        """
+        check_lookup(host)
+        channel = cls(host, port)
+        try:
+            channel._use(socket.create_connection((host, port), seconds))
+        except OSError:
+            channel.end("failed")
+            raise
+        return channel
+
+    @classmethod
+    def accepted(cls, server: socket.socket) -> "Channel | None":
+        """Return a channel to the next computer that connects; None if Offline refuses it.
+
+        Raises:
+            OSError: the socket was closed.
+        """
+        connection, address = server.accept()
+        try:
+            channel = cls(address[0], address[1])
+        except OfflineRefusal:
+            connection.close()
+            return None
+        channel._use(connection)
+        return channel
+
+    def _use(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        self._socket = connection
+
+    def encrypt(self, context: ssl.SSLContext, server_side: bool, seconds: float) -> None:
+        """Encrypt the connection, before any message is sent.
+
+        Raises:
+            ChannelClosed: the other side doesn't.
+        """
+        try:
+            self._socket.settimeout(seconds)
+            self._socket = context.wrap_socket(self._socket, server_side=server_side)
+            self._socket.setblocking(False)
+        except (OSError, ValueError):
+            raise ChannelClosed("ended") from None
+
+    def certificate(self) -> bytes:
+        """Return the other side's certificate."""
+        found: bytes = self._socket.getpeercert(binary_form=True)
+        return found
+
+    @property
+    def local_host(self) -> str:
+        """Address of this computer in the network of the connection."""
+        host: str = self._socket.getsockname()[0]
+        return host
+
+    def send(self, message: Any, seconds: float = 30.0) -> None:
+        """Send a message.
+
+        Raises:
+            ChannelClosed: the other side is gone, or takes nothing for `seconds`.
+        """
+        with self._sending:
+            left, deadline = memoryview(packed(message)), time.monotonic() + seconds
+            while left:
+                try:
+                    with self._using:
+                        sent = self._socket.send(left)
+                    left = left[sent:]
+                    self.add(sent=sent)
+                except _WANTS:
+                    if not select.select([], [self._socket], [], max(deadline - time.monotonic(), 0))[1]:
+                        raise ChannelClosed("silent") from None
+                except (OSError, ValueError):
+                    raise ChannelClosed("ended") from None
+
+    def receive(self, seconds: float | None) -> Any:
+        """Return the next message.
+
+        Args:
+            seconds: time limit; None for no limit.
+
+        Raises:
+            ChannelClosed: the other side is gone, or silent for `seconds`.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while True:
+            if len(self._buffer) >= HEAD.size and len(self._buffer) >= (end := HEAD.size + frame_length(self._buffer[: HEAD.size])):
+                data = bytes(self._buffer[HEAD.size : end])
+                del self._buffer[:end]
+                try:
+                    return json.loads(data)
+                except ValueError:
+                    raise ChannelClosed("ended") from None
+            try:
+                with self._using:
+                    piece = self._socket.recv(_PIECE)
+                if not piece:
+                    raise ChannelClosed("ended")
+                self._buffer += piece
+                self.add(received=len(piece))
+            except _WANTS:
+                left = None if deadline is None else deadline - time.monotonic()
+                try:
+                    ready = (left is None or left > 0) and select.select([self._socket], [], [], left)[0]
+                except (OSError, ValueError):
+                    raise ChannelClosed("ended") from None
+                if not ready:
+                    raise ChannelClosed("silent") from None
+            except (OSError, ValueError):
+                raise ChannelClosed("ended") from None
+
+    def shut_down(self) -> None:
+        socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # TLS stays, because another thread may be reading
+
+    def close(self) -> None:
+        """Close the connection, which ends a `receive` of another thread."""
+        with suppress(OSError):
+            self.shut_down()
+        self._socket.close()
+        self.end()

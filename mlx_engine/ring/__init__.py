@@ -1,0 +1,1 @@
+"""A pair on several computers: rank 0 decides, and the others follow."""

@@ -1,0 +1,148 @@
+"""A worker, which runs a rank for another computer in a child process.
+
+This process uses no MLX, so it always answers. It ends the child when the leader is gone or silent, or the child fails.
+"""
+
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mlx_engine.hardware.child_process import module_command
+from mlx_engine.models.library.library import model_name
+from mlx_engine.network.channel import Channel, free_address, listen
+from mlx_engine.network.frames import ChannelClosed, read_frame, write_frame
+from mlx_engine.ring.pairing import WorkerIdentity, meet_leader
+from mlx_engine.ring.ring_plan import ALIVE_S, SILENT_S
+from mlx_engine.ring.worker_models import find_model
+
+log = logging.getLogger(__name__)
+
+_REFUSED_S = 1.0  # after a wrong code
+_BUSY_S = 5.0  # in which the process of an earlier connection ends
+
+
+class WorkerService:
+    """Runs ranks for one leader at a time.
+
+    Args:
+        identity: what leaders know it by.
+        host: address to wait on. MLX's exchange uses the address that the leader connects to.
+        port: where to wait; 0 for any free port.
+        folders: models to find, besides those of the library.
+        silent_s: seconds after which a silent leader counts as lost.
+
+    Raises:
+        OSError: the address can't be used.
+    """
+
+    def __init__(
+        self, identity: WorkerIdentity, host: str, port: int = 0, folders: Sequence[Path] = (), silent_s: float = SILENT_S
+    ) -> None:
+        self._identity, self._context, self._folders, self._silent_s = identity, identity.context(), folders, silent_s
+        self._server = listen(host, port)
+        self.port: int = self._server.getsockname()[1]
+        self._busy = threading.Lock()
+
+    def serve(self) -> None:
+        """Serve leaders, without end."""
+        while True:
+            if (channel := Channel.accepted(self._server)) is not None:
+                threading.Thread(target=self._serve_leader, args=(channel,), daemon=True).start()
+
+    def _serve_leader(self, channel: Channel) -> None:
+        try:
+            if not meet_leader(channel, self._identity, self._context):
+                log.warning("A computer with a wrong pairing code was refused.")
+                time.sleep(_REFUSED_S)
+                return
+            match channel.receive(self._silent_s):  # a leader that only pairs sends nothing
+                case ["model", str(config), str(weights)]:
+                    self._run_rank(channel, config, weights)
+        except ChannelClosed:
+            pass
+        finally:
+            channel.close()
+
+    def _run_rank(self, channel: Channel, config: str, weights: str) -> None:
+        if not self._busy.acquire(timeout=_BUSY_S):
+            channel.send(["failed", "It is used by another computer."])
+            return
+        ended = threading.Event()
+        living = threading.Thread(target=_live, args=(channel, ended), daemon=True)
+        living.start()
+        try:
+            folder = find_model(config, weights, self._folders)
+            channel.send(["model", folder is not None])
+            if folder is not None:
+                log.info("“%s” is used by another computer.", model_name(folder))
+                _RankRun(channel, folder, ended, self._silent_s).run()
+                log.info("Disconnected.")
+        finally:
+            ended.set()
+            living.join()
+            self._busy.release()
+
+
+def _live(channel: Channel, ended: threading.Event) -> None:
+    """Send signs of life until `ended`."""
+    with suppress(ChannelClosed):
+        while not ended.wait(ALIVE_S):
+            channel.send(["alive"])
+
+
+class _RankRun:
+    """One rank's child process, and its messages to and from the leader.
+
+    Args:
+        ended: is set when the child has ended.
+        silent_s: seconds after which a silent leader counts as lost.
+    """
+
+    def __init__(self, channel: Channel, folder: Path, ended: threading.Event, silent_s: float) -> None:
+        self._channel, self._folder, self._ended, self._silent_s = channel, folder, ended, silent_s
+        self._child = subprocess.Popen(
+            module_command("mlx_engine.ring.follower"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # MLX reports lost ranks there
+            start_new_session=True,
+        )
+
+    def run(self) -> None:
+        """Pass messages on until the leader is gone or the child has ended."""
+        assert self._child.stdin is not None
+        answering = threading.Thread(target=self._answer, daemon=True)
+        answering.start()
+        try:
+            self._channel.send(["address", free_address(self._channel.local_host)])
+            while True:
+                match self._channel.receive(self._silent_s):
+                    case ["alive"]:
+                        pass
+                    case ["ring", int(rank), [*addresses]]:
+                        write_frame(self._child.stdin, [rank, addresses, str(self._folder)])
+                    case message:
+                        write_frame(self._child.stdin, message)
+        except (BrokenPipeError, ValueError):  # the child has ended, which `_answer` reports
+            answering.join(self._silent_s)
+        finally:
+            self._ended.set()
+            self._child.kill()
+            answering.join()
+            with suppress(BrokenPipeError), self._child:
+                pass
+
+    def _answer(self) -> None:
+        """Pass on what the child answers, until it has ended."""
+        assert self._child.stdout is not None
+        with suppress(ChannelClosed):
+            while True:
+                self._channel.send(read_frame(self._child.stdout))
+        with suppress(ChannelClosed):
+            if not self._ended.is_set():
+                self._channel.send(["failed", "The process that runs the model has ended."])
+        self._ended.set()

@@ -1,0 +1,89 @@
+"""Ranks that die or stop at any moment: the reply ends with what it has, and the next one is complete."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mlx_engine.contract.events import Commit, Event, Failed, Finished
+from mlx_engine.contract.requests import LoadPair
+from mlx_engine.contract.whole_replies import fold
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.engine import Engine
+from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.ring.ring_engine import RingEngine
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.ring.workers import RunningWorker, plan, running_workers
+
+pytestmark = pytest.mark.long
+
+REQUEST = tokens(range(5, 45), seed=3, max_tokens=40, ignore_eos=True)
+LOST = {"worker_lost", "worker_failed", "worker_silent", "ring_ended", "internal"}
+KILLS = 50
+
+
+class Followed:
+    """A request's events, as they arrive."""
+
+    def __init__(self, engine: RingEngine) -> None:
+        self.events: list[Event] = []
+        self.writes, self.ended = threading.Event(), threading.Event()
+        engine.submit(REQUEST, self._add)
+
+    def _add(self, event: Event | None) -> None:
+        if event is None:
+            self.ended.set()
+            return
+        self.events.append(event)
+        if isinstance(event, Commit):
+            self.writes.set()
+
+    @property
+    def tokens(self) -> list[int]:
+        return [token for event in self.events if isinstance(event, Commit) for token in event.tokens]
+
+
+def kill_leader() -> None:
+    for task in Path("/proc/self/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if b"mlx_engine.ring.leader" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+
+
+def test_replies_end_after_kills_at_random_moments(demo: Engine) -> None:
+    whole, random = list(reply(demo, REQUEST).tokens), Random(40)
+    with running_workers(1) as workers:
+        engine = RingEngine(plan(workers))
+        list(to_iter(engine, LoadPair(*demo_pair())))
+        for _ in range(KILLS):
+            followed = Followed(engine)
+            if random.random() < 0.5:  # otherwise probably while the pair is loaded again
+                followed.writes.wait(120)
+            time.sleep(random.uniform(0, 2))
+            kill: Callable[[], object] = random.choice([workers[0].kill_rank, kill_leader])
+            kill()
+            assert followed.ended.wait(120), "nothing hangs"
+            last = followed.events[-1]
+            assert isinstance(last, Finished) or (isinstance(last, Failed) and last.code in LOST), last
+            assert followed.tokens == whole[: len(followed.tokens)]
+        assert list(fold(list(to_iter(engine, REQUEST))).tokens) == whole
+        assert engine.wait(60)
+
+
+@pytest.mark.parametrize(("stop", "code"), [(RunningWorker.kill_rank, "worker_silent"), (RunningWorker.stop, "worker_lost")])
+def test_a_computer_that_sleeps_ends_the_reply(stop: Callable[..., object], code: str) -> None:
+    with running_workers(1) as workers:
+        engine = RingEngine(plan(workers, pass_s=5.0, silent_s=15.0 if stop is RunningWorker.stop else 120.0))
+        list(to_iter(engine, LoadPair(*demo_pair())))
+        followed = Followed(engine)
+        assert followed.writes.wait(120)
+        partial(stop, workers[0], signal.SIGSTOP)()
+        assert followed.ended.wait(120)
+        assert [event.code for event in followed.events if isinstance(event, Failed)] == [code]
+        assert engine.wait(60)

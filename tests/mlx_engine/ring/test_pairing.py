@@ -1,0 +1,108 @@
+"""Pairing: both sides prove that they know the code, and a relay is refused."""
+
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.network import connection_log, offline
+from mlx_engine.network.channel import Channel, listen
+from mlx_engine.network.frames import ChannelClosed
+from mlx_engine.ring import pairing
+from mlx_engine.ring.links import WorkerLink, pair
+from mlx_engine.ring.pairing import KnownWorker, WorkerIdentity, known_worker, meet_leader, new_identity, own_identity
+
+IDENTITY = new_identity()
+
+
+class PairingWorker:
+    """A worker that meets leaders, and does nothing else.
+
+    Attributes:
+        met: for each leader that showed a proof, whether it knew the code.
+    """
+
+    def __init__(self, identity: WorkerIdentity, shown: WorkerIdentity | None = None) -> None:
+        self._server, self._identity, self._context = listen("127.0.0.1", 0), identity, (shown or identity).context()
+        self.known = KnownWorker("127.0.0.1", self._server.getsockname()[1], identity.code)
+        self.met: list[bool] = []
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        if (channel := Channel.accepted(self._server)) is not None:
+            with suppress(ChannelClosed):
+                self.met.append(meet_leader(channel, self._identity, self._context))
+            channel.close()
+
+    def end(self) -> None:
+        self._thread.join()
+        self._server.close()
+
+
+def refusal(worker: PairingWorker, known: KnownWorker) -> str:
+    with pytest.raises(UserError) as raised:
+        pair(known)
+    worker.end()
+    return raised.value.text.code
+
+
+def test_a_worker_is_known_after_pairing() -> None:
+    worker = PairingWorker(IDENTITY)
+    assert known_worker(worker.known.host, worker.known.port) is None
+    paired = pair(replace(worker.known, code=IDENTITY.code.lower().replace("-", " ")))
+    worker.end()
+    assert worker.met == [True]
+    assert paired.fingerprint == IDENTITY.fingerprint.hex()
+    assert known_worker(worker.known.host, worker.known.port) == paired
+    assert IDENTITY.code not in repr(IDENTITY) + repr(paired)
+
+
+def test_a_wrong_code_is_refused_on_both_sides() -> None:
+    worker = PairingWorker(IDENTITY)
+    assert refusal(worker, replace(worker.known, code=new_identity().code)) == "worker_code_wrong"
+    assert worker.met == [False]
+
+
+def test_someone_in_between_is_refused() -> None:
+    """It has a certificate of its own, and passes on what the worker that knows the code says."""
+    worker = PairingWorker(IDENTITY, shown=new_identity())
+    assert refusal(worker, worker.known) == "worker_code_wrong"
+    assert worker.met == [False]
+
+
+def test_another_certificate_than_the_paired_one_is_refused() -> None:
+    worker = PairingWorker(replace(new_identity(), code=IDENTITY.code))
+    assert refusal(worker, replace(worker.known, fingerprint=IDENTITY.fingerprint.hex())) == "worker_certificate_changed"
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = pairing.versions()
+    answers = iter([own, {**own, "mlx": "0.1"}, own])  # sent, answered, compared
+    monkeypatch.setattr(pairing, "versions", lambda: next(answers))
+    worker = PairingWorker(IDENTITY)
+    assert refusal(worker, worker.known) == "worker_version_differs"
+
+
+def test_offline_refuses_other_computers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(offline.VARIABLE, "1")
+    with pytest.raises(offline.OfflineRefusal):
+        WorkerLink(KnownWorker("192.0.2.1", 1, ""), 1.0)
+
+
+def test_connections_are_recorded() -> None:
+    before = {each.id for each in connection_log.read()}
+    worker = PairingWorker(IDENTITY)
+    pair(worker.known)
+    worker.end()
+    records = [each for each in connection_log.read() if each.id not in before]
+    assert [each.outcome for each in records if each.feature == "worker"] == ["closed", "closed"]  # of both sides
+    assert all(each.sent and each.received for each in records)
+
+
+def test_a_worker_keeps_its_identity() -> None:
+    first = own_identity()
+    assert own_identity() == replace(first, kept=own_identity().kept)
+    assert own_identity(renew=True).code != first.code

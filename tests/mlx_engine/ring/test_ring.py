@@ -1,0 +1,162 @@
+"""Pairs on two and four ranks: the texts are those of one computer."""
+
+import threading
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.events import Commit, CompletedReply, Event, PairInfo
+from mlx_engine.contract.requests import (
+    AttachedImage,
+    Calibrate,
+    CountTokens,
+    GenerationRequest,
+    LoadPair,
+    Message,
+    Request,
+    SelectKernels,
+)
+from mlx_engine.contract.whole_replies import fold
+from mlx_engine.engine.bridge import to_iter
+from mlx_engine.engine.engine import Engine
+from mlx_engine.models.configs.shardable import SHARDABLE
+from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.ring.pairing import KnownWorker
+from mlx_engine.ring.ring_engine import RingEngine
+from mlx_engine.ring.ring_plan import RingPlan
+from tests.mlx_engine import tiny_families
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.ring.workers import RunningWorker, plan, running_workers
+
+PROMPT = range(5, 45)
+
+
+def ring_reply(engine: RingEngine, request: GenerationRequest) -> CompletedReply:
+    return fold(list(to_iter(engine, request)))
+
+
+def load(engine: RingEngine, target: Path, drafter: Path | None) -> PairInfo:
+    *_, info = to_iter(engine, LoadPair(target, drafter))
+    assert isinstance(info, PairInfo)
+    return info
+
+
+def failure(engine: RingEngine, request: Request) -> str:
+    with pytest.raises(UserError) as raised:
+        list(to_iter(engine, request))
+    return raised.value.text.code
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[list[RunningWorker]]:
+    with running_workers(1) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo_ring(workers: list[RunningWorker]) -> Iterator[RingEngine]:
+    engine = RingEngine(plan(workers))
+    load(engine, *demo_pair())
+    yield engine
+    assert engine.wait(60)
+
+
+@pytest.mark.parametrize("request_", [tokens(PROMPT, 0.8, seed=7, max_tokens=6), tokens(PROMPT, mode="plain", max_tokens=3)])
+def test_the_demo_pair_writes_the_same_text_on_two_ranks(demo_ring: RingEngine, demo: Engine, request_: GenerationRequest) -> None:
+    found = ring_reply(demo_ring, request_)
+    assert found.tokens == reply(demo, request_).tokens
+    assert found.stats.mode == request_.mode
+
+
+def test_what_needs_one_computer_is_refused(demo_ring: RingEngine) -> None:
+    assert failure(demo_ring, Calibrate()) == failure(demo_ring, SelectKernels()) == "not_sharded"
+    assert failure(demo_ring, tokens(PROMPT, exact=True)) == "sharded_not_exact"
+    picture = Message("user", "What is this?", images=(AttachedImage(0, b""),))
+    assert failure(demo_ring, GenerationRequest(messages=(picture,))) == "sees_no_images"
+
+
+def test_tokens_are_counted(demo_ring: RingEngine, demo: Engine) -> None:
+    request = CountTokens(GenerationRequest(messages=(Message("user", "Hello"),)))
+    assert list(to_iter(demo_ring, request)) == [demo.count_tokens(request)]
+
+
+def test_a_killed_rank_ends_the_reply_with_what_it_has(demo_ring: RingEngine, workers: list[RunningWorker]) -> None:
+    """Last, because later requests load the pair again."""
+    written: list[int] = []
+    with pytest.raises(UserError, match=r"(T|t)ry again"):
+        for event in to_iter(demo_ring, tokens(PROMPT, max_tokens=2000, ignore_eos=True)):
+            if isinstance(event, Commit):
+                if not written:
+                    workers[0].kill_rank()
+                written += event.tokens
+    assert 0 < len(written) < 2000
+
+
+def test_other_models_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    engine = RingEngine(RingPlan((KnownWorker("127.0.0.1", 1, ""),)))  # a port that refuses connections
+    assert failure(engine, tokens(PROMPT)) == "no_pair_loaded"
+    assert failure(engine, LoadPair(tiny_families.save("gemma4_text", tmp_path / "gemma"))) == "family_not_shardable"
+    assert failure(engine, LoadPair(GOLDEN / "e2e_qwen3" / "target")) == "size_not_shardable"
+    assert failure(engine, LoadPair(*demo_pair())) == "worker_unreachable"
+    assert engine.wait(60)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("family", SHARDABLE)
+def test_texts_are_those_of_one_computer(family: str, ranks: int, tmp_path: Path) -> None:
+    """With DFlash and without, greedy and seeded, a second turn, and two replies that share passes."""
+
+    def for_ranks(config: dict) -> dict:
+        """As many heads as ranks, because Qwen3 and others don't repeat keys."""
+        inner = config.get("text_config", config)
+        inner["num_key_value_heads"] = max(
+            inner["num_key_value_heads"], ranks if family in ("llama", "qwen3", "qwen3_moe", "gpt_oss") else 2
+        )
+        if "linear_num_key_heads" in inner:
+            inner["linear_num_key_heads"] = 4
+        return config
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(tiny_families.CONFIGS, family, for_ranks(deepcopy(tiny_families.CONFIGS[family])))
+        target = tiny_families.save(family, tmp_path / "target")
+    drafter = tiny_families.save_drafter(family, tmp_path / "drafter", block=8)
+    alone = loaded(target, drafter)
+    requests = [
+        tokens(PROMPT, heat, seed=3, mode=mode, max_tokens=12, ignore_eos=True)
+        for mode in ("plain", "dflash")
+        for heat in (0.0, 0.8)
+    ]
+    with running_workers(ranks - 1, target) as workers:
+        engine = RingEngine(plan(workers))
+        assert load(engine, target, drafter).drafter == "drafter"
+        for request in requests:
+            assert ring_reply(engine, request).tokens == reply(alone, request).tokens
+        first = tokens(PROMPT, max_tokens=8, ignore_eos=True, reuse=True)
+        found = ring_reply(engine, first)
+        second = tokens([*PROMPT, *found.tokens, 9, 8, 7], max_tokens=8, ignore_eos=True, reuse=True)
+        again = ring_reply(engine, second)
+        assert again.tokens == reply(alone, replace(second, reuse=False)).tokens
+        assert again.stats.reused_tokens > len(PROMPT) or "qwen3_5" in family
+        both = [replace(request, foreground=False) for request in requests[2:]]
+        ended = [threading.Event() for _ in both]
+        seen: list[list[Event]] = [[] for _ in both]
+        for request, events, end in zip(both, seen, ended, strict=True):
+            engine.submit(request, partial(_collect, events, end))
+        for request, events, end in zip(both, seen, ended, strict=True):
+            assert end.wait(300)
+            assert fold(events).tokens == reply(alone, request).tokens
+        assert engine.wait(60)
+
+
+def _collect(events: list[Event], ended: threading.Event, event: Event | None) -> None:
+    if event is None:
+        ended.set()
+    else:
+        events.append(event)

@@ -1,0 +1,65 @@
+"""Workers on this computer, as processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from mlx_engine.ring.pairing import KnownWorker
+from mlx_engine.ring.ring_plan import RingPlan
+
+HOST = "127.0.0.1"
+
+
+class RunningWorker:
+    """A worker's process.
+
+    Attributes:
+        known: how leaders know it.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        command = [sys.executable, "-m", "tests.mlx_engine.ring.worker_process", HOST, *map(str, folders)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdout
+        port, code = json.loads(self._process.stdout.readline())
+        self.known = KnownWorker(HOST, port, code)
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal to the worker and its rank."""
+        self.kill_rank(number)
+        self._process.send_signal(number)
+
+    def kill_rank(self, number: signal.Signals = signal.SIGKILL) -> bool:
+        """Send a signal to the process that runs the rank. Return whether there is one."""
+        if self._process.poll() is not None:
+            return False
+        pid = self._process.pid
+        children = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+        for child in children:
+            os.kill(child, number)
+        return bool(children)
+
+    def close(self) -> None:
+        self.kill_rank()
+        self._process.kill()
+        with self._process:
+            pass
+
+
+@contextmanager
+def running_workers(count: int, *folders: Path) -> Iterator[list[RunningWorker]]:
+    with ExitStack() as stack:
+        workers = []
+        for _ in range(count):
+            workers.append(worker := RunningWorker(*folders))
+            stack.callback(worker.close)
+        yield workers
+
+
+def plan(workers: list[RunningWorker], **options: float) -> RingPlan:
+    return RingPlan(tuple(worker.known for worker in workers), **{"silent_s": 120.0, "pass_s": 600.0, **options})
