@@ -57,17 +57,23 @@ def ring_engine(args: argparse.Namespace) -> "RingEngine":
     from mlx_engine.ring.ring_engine import RingEngine
     from mlx_engine.ring.ring_plan import RingPlan
 
-    return RingEngine(RingPlan(tuple(_worker(host, port) for host, port in args.workers)))
+    codes = [*os.environ.get(_CODE, "").split(","), *[""] * len(args.workers)]
+    return RingEngine(RingPlan(tuple(_worker(host, port, code) for (host, port), code in zip(args.workers, codes, strict=False))))
 
 
-def _worker(host: str, port: int) -> "KnownWorker":
+def _worker(host: str, port: int, code: str) -> "KnownWorker":
     from mlx_engine.ring.links import pair
     from mlx_engine.ring.pairing import KnownWorker, known_worker
 
-    code = os.environ.get(_CODE, "")
+    asks = sys.stdin.isatty()
     if not code and (known := known_worker(host, port)) is not None:
-        return known
-    if not code and not sys.stdin.isatty():
+        try:
+            return pair(known)
+        except UserError as error:
+            if error.text.code not in ("worker_code_wrong", "worker_certificate_changed") or not asks:
+                raise
+            note(str(error))
+    elif not code and not asks:
         template = "“{name}” isn't paired yet. Set {variable} to the code that “slipstream worker” shows there."
         raise UserError("worker_not_paired", template, name=f"{host}:{port}", variable=_CODE)
     worker = pair(KnownWorker(host, port, code or ask(f"Pairing code of {host}: ")))

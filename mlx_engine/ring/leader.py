@@ -21,7 +21,7 @@ from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.library.library import model_name
 from mlx_engine.network.channel import free_address
-from mlx_engine.ring.links import START_S, Watch, WorkerLink
+from mlx_engine.ring.links import RING_ENDED, START_S, Watch, WorkerLink
 from mlx_engine.ring.rank import join_ring, own_pipes
 from mlx_engine.ring.ring_plan import ALIVE_S, RingPlan
 from mlx_engine.ring.worker_models import config_digest
@@ -29,6 +29,9 @@ from mlx_engine.ring.worker_models import config_digest
 log = logging.getLogger(__name__)
 
 LOST = 3  # exit status
+_NOT_JOINED = EngineText.of(
+    "ring_not_joined", "The computers can't exchange results. Allow Slipstream's connections in their firewalls, then try again."
+)
 
 
 class _Outbox:
@@ -45,7 +48,7 @@ class _Outbox:
         """Tell why this process ends, and end it."""
         with self._lock:
             try:
-                self._connection.send(("lost", reason))
+                self._connection.send(("reason", reason))
             finally:
                 os._exit(LOST)
 
@@ -75,7 +78,13 @@ class _Workers:
             addresses += link.wait_for("address", START_S)
         for rank, link in enumerate(self._links, 1):
             link.tell(["ring", rank, addresses])
-        return Sharding(join_ring(0, addresses), self._tell)
+        self._outbox.send("reason", _NOT_JOINED)  # `join_ring` stops all threads, so the front end may end this process
+        try:
+            group = join_ring(0, addresses)
+        except RuntimeError:
+            raise UserError.of(_NOT_JOINED) from None
+        self._outbox.send("reason", RING_ENDED)
+        return Sharding(group, self._tell)
 
     def wait_until_loaded(self) -> None:
         for link in self._links:

@@ -102,7 +102,7 @@ class WorkerLink:
 
 
 def pair(worker: KnownWorker) -> KnownWorker:
-    """Connect to a worker for the first time, and remember it.
+    """Connect to a worker, and remember it.
 
     Raises:
         UserError: it can't be reached, has another code, or another version of Slipstream.

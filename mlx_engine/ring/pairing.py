@@ -126,7 +126,7 @@ def meet_worker(channel: Channel, worker: KnownWorker) -> str:
     channel.encrypt(context, False, _ANSWER_S)
     fingerprint = hashlib.sha256(channel.certificate()).digest()
     if worker.fingerprint not in ("", fingerprint.hex()):
-        template = "“{name}” has another certificate than when it was paired. Pair it again."
+        template = "“{name}” has another certificate than when it was paired. Pair it again with the code that it shows."
         raise UserError("worker_certificate_changed", template, name=worker.name)
     own = secrets.token_hex(16)
     channel.send(["nonce", own])

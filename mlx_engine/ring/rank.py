@@ -17,7 +17,10 @@ def own_pipes() -> tuple[BinaryIO, BinaryIO]:
 def join_ring(rank: int, addresses: list[str]) -> Any:
     """Connect to the other ranks, and return MLX's group.
 
-    Waits for them without end.
+    Waits for them as long as it takes, and stops all other threads.
+
+    Raises:
+        RuntimeError: they can't be reached.
     """
     import mlx.core as mx
 

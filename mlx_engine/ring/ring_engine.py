@@ -43,14 +43,20 @@ class _RingRun(Run):
 
     Attributes:
         stop: tells rank 0 that the run is canceled.
+        has_ended: whether all events were delivered.
     """
 
     stop: Callable[[], None] | None = None
+    has_ended = False
+
+    def deliver(self, event: Event | None) -> None:
+        self.has_ended = event is None
+        super().deliver(event)
 
     def cancel(self) -> None:
         super().cancel()
-        if self.stop is not None:
-            self.stop()
+        if (stop := self.stop) is not None:
+            stop()
 
 
 class _Leader:
@@ -118,7 +124,7 @@ class _Leader:
                     run = self.runs.get(number) if event is not None else self.runs.pop(number, None)
                     if run is not None:
                         run.deliver(event)
-                elif kind == "lost":
+                elif kind == "reason":
                     self.reason = values[0]
         except (EOFError, OSError):
             pass
@@ -209,7 +215,18 @@ class RingEngine:
                 return
             self._stop()
             self._pair = None
-            self._running(None).submit(_RingRun(pair, self._noting(pair, run.deliver)))
+            leader = self._running(None)
+            loading = _RingRun(pair, self._noting(leader, pair, run.deliver))
+
+            def stop() -> None:
+                if not loading.has_ended:
+                    loading.cancelled.set()
+                    leader.end()  # rank 0 may wait for other ranks
+
+            run.stop = stop
+            leader.submit(loading)
+        if run.cancelled.is_set():
+            stop()
 
     def _running(self, pair: LoadPair | None) -> _Leader:
         """Return the running leader, or a new one that loads this pair first."""
@@ -217,12 +234,11 @@ class RingEngine:
             self._leader = leader = _Leader(self._plan, self._on_end)
             leader.start()
             if pair is not None:
-                leader.submit(_RingRun(pair, self._noting(pair, lambda _: None)))
+                leader.submit(_RingRun(pair, self._noting(leader, pair, lambda _: None)))
         return self._leader
 
-    def _noting(self, pair: LoadPair, deliver: Deliver) -> Deliver:
+    def _noting(self, leader: _Leader, pair: LoadPair, deliver: Deliver) -> Deliver:
         """Return a `deliver` that notes a loaded pair, or ends the leader."""
-
         failures: list[Failed] = []
 
         def follow(event: Event | None) -> None:
@@ -230,7 +246,7 @@ class RingEngine:
                 self._pair = pair
             elif isinstance(event, Failed):
                 failures.append(event)
-            elif event is None and failures and (leader := self._leader) is not None:
+            elif event is None and failures:
                 leader.end(failures[0])
             deliver(event)
 

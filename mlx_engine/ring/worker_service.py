@@ -59,7 +59,9 @@ class WorkerService:
                 log.warning("A computer with a wrong pairing code was refused.")
                 time.sleep(_REFUSED_S)
                 return
-            match channel.receive(self._silent_s):  # a leader that only pairs sends nothing
+            while (message := channel.receive(self._silent_s)) == ["alive"]:  # a leader that only pairs sends nothing
+                pass
+            match message:
                 case ["model", str(config), str(weights)]:
                     self._run_rank(channel, config, weights)
         except ChannelClosed:

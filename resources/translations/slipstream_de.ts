@@ -7805,7 +7805,7 @@
             <translation>„{name}“ enthält keine conversations.json. Wählen Sie ein aus ChatGPT oder Claude exportiertes Archiv.</translation>
         </message>
         <message>
-            <location filename="../../app/storage/chatgpt_import.py" />
+            <location filename="../../app/storage/imported_messages.py" />
             <source>chat_not_a_tree</source>
             <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
@@ -10398,6 +10398,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/ring/leader.py" />
+            <source>ring_not_joined</source>
+            <extracomment>The computers can't exchange results. Allow Slipstream's connections in their firewalls, then try again.</extracomment>
+            <translation>Die Computer können keine Ergebnisse austauschen. Erlauben Sie die Verbindungen von Slipstream in deren Firewalls und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/leader.py" />
             <source>worker_without_model</source>
             <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
             <translation>„{name}“ hat „{model}“ nicht. Laden Sie das Modell dort, dann versuchen Sie es erneut.</translation>
@@ -10459,8 +10465,8 @@
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />
             <source>worker_certificate_changed</source>
-            <extracomment>“{name}” has another certificate than when it was paired. Pair it again.</extracomment>
-            <translation>„{name}“ weist sich mit einem anderen Zertifikat aus als bei der Kopplung. Koppeln Sie den Computer erneut.</translation>
+            <extracomment>“{name}” has another certificate than when it was paired. Pair it again with the code that it shows.</extracomment>
+            <translation>„{name}“ weist sich mit einem anderen Zertifikat aus als bei der Kopplung. Koppeln Sie den Computer erneut, mit dem Code, den er anzeigt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />

@@ -7805,7 +7805,7 @@
             <translation>“{name}”不含 conversations.json。请选取从 ChatGPT 或 Claude 导出的归档。</translation>
         </message>
         <message>
-            <location filename="../../app/storage/chatgpt_import.py" />
+            <location filename="../../app/storage/imported_messages.py" />
             <source>chat_not_a_tree</source>
             <extracomment>The chat “{title}” is damaged: its messages are inconsistent.</extracomment>
             <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
@@ -10398,6 +10398,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/ring/leader.py" />
+            <source>ring_not_joined</source>
+            <extracomment>The computers can't exchange results. Allow Slipstream's connections in their firewalls, then try again.</extracomment>
+            <translation>这些电脑无法交换结果。请在它们的防火墙中允许 Slipstream 的连接，然后重试。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/leader.py" />
             <source>worker_without_model</source>
             <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
             <translation>“{name}”上没有“{model}”。请在那里下载，然后重试。</translation>
@@ -10459,8 +10465,8 @@
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />
             <source>worker_certificate_changed</source>
-            <extracomment>“{name}” has another certificate than when it was paired. Pair it again.</extracomment>
-            <translation>“{name}”的证书与配对时不同。请重新配对。</translation>
+            <extracomment>“{name}” has another certificate than when it was paired. Pair it again with the code that it shows.</extracomment>
+            <translation>“{name}”的证书与配对时不同。请用它显示的代码重新配对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />

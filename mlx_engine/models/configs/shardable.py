@@ -29,9 +29,6 @@ def sharding_problem(config: dict, ranks: int) -> EngineText | None:
     if not possible:
         template = "This model can't be divided among several computers, because its “{field}” is {size:,}. Use one computer."
         return EngineText.of("size_not_shardable", template, field=name, size=size)
-    if not possible:
-        template = "This model can't be divided among several computers, because its “{field}” is {size:,}. Use one computer."
-        return EngineText.of("size_not_shardable", template, field=name, size=size)
     template = "This model can't be divided among {ranks} computers, because its “{field}” is {size:,}. Use {possible}."
     return EngineText.of("sizes_not_shardable", template, ranks=ranks, field=name, size=size, possible=" or ".join(possible))
 

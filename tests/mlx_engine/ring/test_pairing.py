@@ -1,18 +1,24 @@
 """Pairing: both sides prove that they know the code, and a relay is refused."""
 
+import argparse
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from mlx_engine.cli import worker_options
+from mlx_engine.cli.worker_options import ring_engine
 from mlx_engine.contract.errors import UserError
 from mlx_engine.network import connection_log, offline
 from mlx_engine.network.channel import Channel, listen
 from mlx_engine.network.frames import ChannelClosed
 from mlx_engine.ring import pairing
 from mlx_engine.ring.links import WorkerLink, pair
-from mlx_engine.ring.pairing import KnownWorker, WorkerIdentity, known_worker, meet_leader, new_identity, own_identity
+from mlx_engine.ring.pairing import KnownWorker, WorkerIdentity, known_worker, meet_leader, meet_worker, new_identity, own_identity
+from mlx_engine.ring.worker_service import WorkerService
 
 IDENTITY = new_identity()
 
@@ -100,6 +106,43 @@ def test_connections_are_recorded() -> None:
     records = [each for each in connection_log.read() if each.id not in before]
     assert [each.outcome for each in records if each.feature == "worker"] == ["closed", "closed"]  # of both sides
     assert all(each.sent and each.received for each in records)
+
+
+@pytest.fixture
+def service() -> Iterator[WorkerService]:
+    service = WorkerService(IDENTITY, "127.0.0.1")
+    threading.Thread(target=service.serve, daemon=True).start()
+    yield service
+
+
+def test_a_leader_that_reads_its_files_slowly_is_served(service: WorkerService) -> None:
+    """It shows that it is alive before it asks for a model."""
+    channel = Channel.connected("127.0.0.1", service.port, 5)
+    meet_worker(channel, KnownWorker("127.0.0.1", service.port, IDENTITY.code))
+    channel.send(["alive"])
+    channel.send(["model", "0" * 64, "0" * 64])
+    assert channel.receive(30) == ["model", False]
+    channel.close()
+
+
+def test_the_code_is_asked_for_again_when_it_has_changed(service: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = argparse.Namespace(workers=[("127.0.0.1", service.port)])
+    KnownWorker("127.0.0.1", service.port, new_identity().code, "00").save()
+    with pytest.raises(UserError):  # without a terminal
+        ring_engine(args)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(worker_options, "ask", lambda _: IDENTITY.code)
+    ring_engine(args)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
+    ring_engine(args)
+
+
+def test_each_worker_has_its_own_code_in_the_environment(service: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLIPSTREAM_WORKER_CODE", f"{IDENTITY.code},{new_identity().code}")
+    address = ("127.0.0.1", service.port)
+    ring_engine(argparse.Namespace(workers=[address]))
+    with pytest.raises(UserError, match="code"):
+        ring_engine(argparse.Namespace(workers=[address, address]))
 
 
 def test_a_worker_keeps_its_identity() -> None:
