@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
@@ -24,7 +23,6 @@ _LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
-_crash_files: list[TextIO] = []
 
 
 def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
@@ -41,8 +39,7 @@ def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
     # Crashes have their own file: a signal handler writes them, bypassing Python's buffers.
     crash, previous = file.with_name("crash.log"), file.with_name(PREVIOUS)
     crashed = _move_aside(crash, previous)
-    _crash_files.append(crash.open("a", encoding="utf-8"))
-    faulthandler.enable(_crash_files[-1])
+    faulthandler.enable(crash.open("a", encoding="utf-8"))  # which keeps the file open
 
     def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("Unhandled exception", exc_info=(kind, error, trace))
@@ -78,21 +75,6 @@ def _move_aside(crash: Path, previous: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def stop() -> None:
-    """Remove all hooks, for programs that embed the app."""
-    sys.excepthook = sys.__excepthook__
-    threading.excepthook = threading.__excepthook__
-    qInstallMessageHandler(None)
-    faulthandler.disable()
-    while _crash_files:
-        _crash_files.pop().close()
-    root = logging.getLogger()
-    for handler in list(root.handlers):
-        if isinstance(handler, logging.handlers.RotatingFileHandler):
-            root.removeHandler(handler)
-            handler.close()
 
 
 def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.application import FileOpening
-from app.system import crash_log, data_paths
+from app.system import data_paths
 from app.system.single_instance import MAX_LINE, SingleInstance, address
 from tests.benchmarks import window
 
@@ -177,15 +177,15 @@ def test_writable_standard_folders_are_used(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_unhandled_exception_is_logged_and_reported(tmp_path: Path) -> None:
-    told: list[int] = []
-    hook = sys.excepthook
-    crash_log.start(tmp_path / "slipstream.log", lambda: told.append(1))
-    try:
-        sys.excepthook(ZeroDivisionError, ZeroDivisionError("a bug"), None)
-    finally:
-        crash_log.stop()
-        sys.excepthook = hook
-    assert told == [1]
+    code = """
+import sys
+from pathlib import Path
+from app.system import crash_log
+crash_log.start(Path(sys.argv[1]), lambda: print("told"))
+raise ZeroDivisionError("a bug")
+"""
+    out, _ = python(code, tmp_path, str(tmp_path / "slipstream.log")).communicate(timeout=PATIENCE_S)
+    assert out.splitlines() == ["told"]
     assert "ZeroDivisionError: a bug" in (tmp_path / "slipstream.log").read_text()
 
 
