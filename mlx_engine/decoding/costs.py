@@ -206,6 +206,15 @@ class PassCosts:
         seconds = self._table(kind, depth) * exp(self._mean[self._index[kind.width]])
         return min(seconds, _max_plain_steps(kind) * plain)
 
+    def is_less_known(self, load: PassLoad, other: PassLoad, limit: float) -> bool:
+        """Return whether `load` was timed less than `other`, and their ratio is uncertain.
+
+        Args:
+            limit: standard deviation of the log of the ratio.
+        """
+        a, b = self._size(load), self._size(other)
+        return self._covariance[a][a] > self._covariance[b][b] and self._deviation(a, b) > limit
+
     def shared_seconds(self, load: PassLoad) -> float:
         """Return the expected time of a pass that streams share."""
         at = log2(min(max(load.rows, _SIZES[0]), _SIZES[-1])) - 1  # sizes double
@@ -233,8 +242,7 @@ class PassCosts:
 
     def uncertainty(self, kind: PassKind, other: PassKind) -> float:
         """Return the standard deviation of log(cost of `kind` / cost of `other`)."""
-        a, b, c = self._index[kind.width], self._index[other.width], self._covariance
-        return sqrt(max(c[a][a] + c[b][b] - 2 * c[a][b], 0.0))
+        return self._deviation(self._index[kind.width], self._index[other.width])
 
     def record(self, kind: PassKind, depth: int, seconds: float, times: int = 1) -> None:
         """Record a pass's time in seconds, or the average time of `times` passes."""
@@ -248,8 +256,15 @@ class PassCosts:
     def record_shared(self, load: PassLoad, seconds: float) -> None:
         """Record the time of a pass that streams shared, in seconds."""
         if seconds > 0:
-            size = min(range(len(_SIZES)), key=lambda i: abs(log2(load.rows / _SIZES[i])))
-            self._correct(len(self.kinds) + size, log(seconds / self._shared_table(load)), 1)
+            self._correct(self._size(load), log(seconds / self._shared_table(load)), 1)
+
+    def _size(self, load: PassLoad) -> int:
+        """Return the entry of a shared pass."""
+        return len(self.kinds) + min(range(len(_SIZES)), key=lambda i: abs(log2(load.rows / _SIZES[i])))
+
+    def _deviation(self, a: int, b: int) -> float:
+        c = self._covariance
+        return sqrt(max(c[a][a] + c[b][b] - 2 * c[a][b], 0.0))
 
     def _correct(self, k: int, observed: float, times: int) -> None:
         """Correct entry `k`, and those that are correlated with it."""

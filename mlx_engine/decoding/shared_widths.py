@@ -7,7 +7,8 @@ this way, the one with the most tokens per second is used. With many streams, wi
 No other widths yield more if each row costs at least as much as the one before, and the ladder has every width. On other cost
 curves, better widths can be between two steps. tests/mlx_engine/decoding/test_shared_widths.py shows what holds there: with known
 costs, a pass is as fast as plain steps of all streams, and as turns within 0.5%. While these are being learned, it is
-within 5% of both if calibrated, and within 10% of plain steps if not.
+within 5% of both if calibrated, and within 10% of plain steps if not: once wider passes have been timed, plain steps of all streams
+are timed, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from mlx_engine.decoding.costs import PassKind, PassLoad
+from mlx_engine.decoding.costs import NOTHING, PassKind, PassLoad
 from mlx_engine.decoding.width import ALONE, Company, WidthController
 
 
@@ -84,6 +85,15 @@ def share_rows(sharers: Sequence[Sharer], seconds: Callable[[PassLoad], float], 
     return best
 
 
+def _plain_steps(sharers: Sequence[Sharer]) -> tuple[PassLoad, float]:
+    """Return the load and tokens of each stream's narrowest pass."""
+    load, tokens = NOTHING, 0.0
+    for sharer in sharers:
+        kind, own = sharer.offers[0]
+        load, tokens = load.plus(PassLoad.of(kind, sharer.depth, sharer.block)), tokens + own
+    return load, tokens
+
+
 def share_widths(streams: Sequence[tuple[WidthController, int, bool]], most: float = inf) -> None:
     """Tell streams what the others bring to their pass, and how wide each should be.
 
@@ -99,6 +109,11 @@ def share_widths(streams: Sequence[tuple[WidthController, int, bool]], most: flo
         return
     sharers = [Sharer(depth, [each.usual(depth)] if fixed else each.offers(), each.drafted) for each, depth, fixed in streams]
     load, tokens = share_rows(sharers, lambda load: knows.shared_seconds(load) or 0.0, most)
+    steps, fewer = _plain_steps(sharers)
+    if load.rows > steps.rows and knows.doubts(load, steps):
+        load, tokens = steps, fewer
+        for sharer in sharers:
+            sharer.chosen = 0
     for (controller, _, fixed), sharer in zip(streams, sharers, strict=True):
         if not fixed:
             controller.company = Company(load.minus(sharer.load), tokens - sharer.tokens, sharer.offers[sharer.chosen][0])

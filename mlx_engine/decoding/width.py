@@ -136,6 +136,10 @@ class WidthController(Protocol):
         """Learn from the time of a pass that streams shared."""
         return None
 
+    def doubts(self, load: PassLoad, steps: PassLoad) -> bool:
+        """Return whether plain steps must be timed to know if `load` pays."""
+        return False
+
     def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         """Return the kind of the next pass.
 
@@ -158,11 +162,7 @@ class WidthController(Protocol):
         return choice
 
     def extend(self, choice: WidthChoice, depth: int, offer: Offer) -> WidthChoice:
-        """Return the choice with as many copies behind its drafts as pay.
-
-        Args:
-            offer: what lookup can copy behind these drafts.
-        """
+        """Return the choice with as many copies behind its drafts as pay."""
         return choice
 
     def record(self, outcome: PassOutcome) -> None:
@@ -288,6 +288,9 @@ class AutomaticWidth(WidthController):
 
     def record_shared(self, load: PassLoad, seconds: float) -> None:
         self._costs.record_shared(load, seconds)
+
+    def doubts(self, load: PassLoad, steps: PassLoad) -> bool:
+        return self._costs.is_less_known(steps, load, _VAGUE)
 
     def widest(self, choice: WidthChoice) -> int:
         return 0 if choice.trial else self._block
