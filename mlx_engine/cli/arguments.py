@@ -21,6 +21,7 @@ from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.drafters.registry import parse
 from mlx_engine.mcp.tool_turn import MOST_STEPS
+from mlx_engine.models.configs.shardable import MOST_RANKS
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.network import offline
 
@@ -296,6 +297,13 @@ def add_models(models: argparse.ArgumentParser) -> None:
     pair(fit)
     fit.add_argument(
         "--context", type=values.whole(1, 2**24), default=8192, metavar="N", help="context length in tokens (default 8192)"
+    )
+    fit.add_argument(
+        "--macs",
+        type=values.whole(1, MOST_RANKS),
+        default=1,
+        metavar="N",
+        help="number of equal Macs that run the pair (--workers)",
     )
     pull = command("pull", "download a pair; run again to resume")
     pair(pull)

@@ -18,6 +18,7 @@ from mlx_engine.contract.files import home_path, not_regular_file
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.registry import looks_like_drafter, parse
 from mlx_engine.hardware import machine
+from mlx_engine.models.configs.shardable import sharding_problem
 from mlx_engine.models.downloads.download import Inspection, inspect_pair
 from mlx_engine.models.downloads.download_queue import QueueFile
 from mlx_engine.models.downloads.hub import Hub, delete_token, store_token
@@ -31,9 +32,12 @@ from mlx_engine.models.fit import Fit, predict_fit
 from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.models.library.identity import catalog_difference, held_target
 from mlx_engine.models.library.library import LocalModel, add_folder, local_models, remove_folder
+from mlx_engine.models.library.link_times import link_seconds
 from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import Pair
+from mlx_engine.models.library.pass_times import RingLink
 from mlx_engine.models.library.speeds import MeasuredSpeeds, SpeedKind, SpeedRange, predict_speeds, speed_key, with_measured
+from mlx_engine.models.ring_fit import divided
 
 
 def run(args: argparse.Namespace) -> int:
@@ -178,15 +182,21 @@ def _fit(args: argparse.Namespace) -> int:
     sizes = (*inspection.weight_sizes, 0)
     drafter = inspection.configs[1] if len(inspection.configs) > 1 else None
     facts, no_room = machine.load_facts(), inspection.space_problem(cache)
-    result = predict_fit(inspection.configs[0], drafter, sizes[0], sizes[1], args.context, facts, free=machine.free_memory())
-    speeds = _speeds(inspection, (sizes[0], sizes[1]), args.context, facts)
+    target, free, macs = inspection.configs[0], machine.free_memory(), args.macs
+    if macs > 1 and (problem := sharding_problem(target, macs)) is not None:
+        raise UserError.of(problem)
+    result = predict_fit(target, drafter, sizes[0], sizes[1], args.context, facts, free, sees=macs == 1)
+    others = None
+    if macs > 1:
+        result, others = divided(result, target, sizes[0], macs)
+    speeds = _speeds(inspection, (sizes[0], sizes[1]), args.context, facts, macs)
     if args.json:
-        lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
         print_json(
             {
                 **asdict(inspection.pair),
                 "context": args.context,
-                "memory": {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)},
+                "memory": _memory(result),
+                "others_memory": _memory(others) if others else None,
                 "speed": {
                     kind: {name: getattr(speed, name) for name in _SPEED} | {"reason": str(speed.reason)}
                     for kind, speed in speeds.items()
@@ -204,10 +214,15 @@ def _fit(args: argparse.Namespace) -> int:
         return 0
     say(f"{inspection.pair.name} at {args.context:,} tokens")
     _print_fit(result)
+    if others is not None:
+        say(f"Each of the other {macs - 1}:" if macs > 2 else "The other Mac:")
+        _print_fit(others)
     for kind, speed in speeds.items():
         say(f"{_SPEED_NAMES[kind]}: {speed}. {speed.reason}")
     if facts is None:
         say("Speed: unknown. Measure this machine with “slipstream bench --roofline”.")
+    elif macs > 1 and link_seconds(macs) is None:
+        say(f"Speed: unknown. The connection is measured when {macs} Macs run a pair with --workers.")
     size, here = inspection.size / 1e9, inspection.on_disk / 1e9
     say(f"Disk: {size:,.2f} GB, {here:,.2f} GB of which are downloaded. {no_room or ''}".rstrip())
     for listing in inspection.listings:
@@ -218,16 +233,24 @@ def _fit(args: argparse.Namespace) -> int:
 
 
 def _speeds(
-    inspection: Inspection, sizes: tuple[int, int], context: int, facts: MachineFacts | None
+    inspection: Inspection, sizes: tuple[int, int], context: int, facts: MachineFacts | None, macs: int
 ) -> dict[SpeedKind, SpeedRange]:
-    if facts is None:
+    if facts is None or (macs > 1 and link_seconds(macs) is None):
         return {}
     pair, measured = inspection.pair, MeasuredSpeeds()
     key, names = speed_key(pair.target, pair.drafter), (pair.target, pair.drafter or "")
     drafter = parse(inspection.configs[1]) if len(inspection.configs) > 1 else None
+    if macs > 1:
+        link = RingLink(macs, link_seconds(macs) or 0.0)
+        return predict_speeds(facts, inspection.configs[0], drafter, sizes, context, measured.acceptance(key), link=link)
     costs = measured_costs().get((names, sizes))
     predicted = predict_speeds(facts, inspection.configs[0], drafter, sizes, context, measured.acceptance(key), costs)
     return with_measured(predicted, measured.rates(key))
+
+
+def _memory(result: Fit) -> dict[str, Any]:
+    lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
+    return {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)}
 
 
 def _print_fit(result: Fit) -> None:

@@ -32,7 +32,7 @@ def _follow(messages: "queue.SimpleQueue[Any]", writes: BinaryIO) -> None:
     from mlx_engine.hardware import memory
     from mlx_engine.loading.target_model import read_target
     from mlx_engine.targets.sharded import FollowedTarget, ShardedTarget
-    from mlx_engine.targets.sharding import Sharding
+    from mlx_engine.targets.sharding import Sharding, exchange_seconds
 
     write_frame(writes, ["started"])
     rank, addresses, folder = messages.get()
@@ -50,7 +50,9 @@ def _follow(messages: "queue.SimpleQueue[Any]", writes: BinaryIO) -> None:
     write_frame(writes, ["loaded"])
     with memory.wired():
         while True:
-            if followed.repeat(*messages.get()):
+            if (message := messages.get()) == ["measure"]:
+                exchange_seconds(group)
+            elif followed.repeat(*message):
                 write_frame(writes, ["passed"])
 
 

@@ -11,7 +11,7 @@ import time
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText, UserError
@@ -20,11 +20,15 @@ from mlx_engine.contract.files import data_folder
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.library.library import model_name
+from mlx_engine.models.library.link_times import record_link
 from mlx_engine.network.channel import free_address
 from mlx_engine.ring.links import RING_ENDED, START_S, Watch, WorkerLink
 from mlx_engine.ring.rank import join_ring, own_pipes
 from mlx_engine.ring.ring_plan import ALIVE_S, RingPlan
 from mlx_engine.ring.worker_models import config_digest
+
+if TYPE_CHECKING:
+    from mlx_engine.targets.sharding import Sharding
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +66,7 @@ class _Workers:
         self._watch = Watch(self._links, plan.pass_s, outbox.end)
         threading.Thread(target=self._watch.run, name="watch", daemon=True).start()
 
-    def connect(self, target: Path) -> "Any":
+    def connect(self, target: Path) -> "Sharding":
         from mlx_engine.targets.sharding import Sharding
 
         digests = config_digest(target), weights_checksum(target)
@@ -86,10 +90,14 @@ class _Workers:
         self._outbox.send("reason", RING_ENDED)
         return Sharding(group, self._tell)
 
-    def wait_until_loaded(self) -> None:
+    def wait_until_loaded(self, sharding: "Sharding") -> None:
+        from mlx_engine.targets.sharding import exchange_seconds
+
         for link in self._links:
             link.wait_for("loaded")
         self._watch.armed = True
+        self._tell("measure")
+        record_link(len(self._links) + 1, exchange_seconds(sharding.group))
 
     def give_up(self) -> None:
         self._watch.give_up()

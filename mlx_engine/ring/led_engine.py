@@ -33,7 +33,7 @@ class Ring(Protocol):
     def connect(self, target: Path) -> Sharding:
         """Connect to the other ranks, which begin to read the target."""
 
-    def wait_until_loaded(self) -> None:
+    def wait_until_loaded(self, sharding: Sharding) -> None:
         """Wait until the other ranks have read it, and watch them from now on."""
 
     def give_up(self) -> None:
@@ -137,7 +137,7 @@ class LedEngine(Engine):
         memory.bound_spare_buffers()
         with memory.enough_for(no_memory(target, drafter)):
             source = yield from read_target(target, sharding)
-        self._ring.wait_until_loaded()
+        self._ring.wait_until_loaded(sharding)
         return source
 
     def _combine(

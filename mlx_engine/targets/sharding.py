@@ -4,14 +4,17 @@ The head stays whole: only rank 0 needs it, and exchanging the logits of a block
 head. Partial sums are added up by modules, so that code that runs a layer's parts itself needs to know nothing about ranks.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
 from mlx.nn.layers.distributed import AllToShardedLinear, QuantizedAllToShardedLinear
 
+_EXCHANGES = 30  # to measure one; the first ones connect and warm up
 Tell = Callable[..., None]
 """Tells the other ranks what to repeat: a name, then integers and lists of them."""
 
@@ -27,6 +30,17 @@ class Sharding:
 
     group: Any
     tell: Tell | None = None
+
+
+def exchange_seconds(group: Any) -> float:
+    """Return the time of one exchange. All ranks call this at the same time."""
+    rows, times = mx.zeros((8, 4096), mx.float16), []
+    for _ in range(_EXCHANGES):
+        mx.eval(rows)
+        start = time.perf_counter()
+        mx.eval(mx.distributed.all_sum(rows, group=group))
+        times.append(time.perf_counter() - start)
+    return median(times)
 
 
 class Summed(nn.Module):

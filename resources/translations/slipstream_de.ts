@@ -10068,6 +10068,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_of_several</source>
+            <extracomment>{reason} Each pass waits for the other computers {count} times, for {milliseconds:.2f} ms.</extracomment>
+            <translation>{reason} Jeder Durchlauf wartet {count}-mal je {milliseconds:.2f} ms auf die anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_own</source>
             <extracomment>Your replies with this pair reached {tokens:.1f} tokens per round.</extracomment>
             <translation>Ihre Antworten mit diesem Paar erreichten {tokens:.1f} Token pro Runde.</translation>

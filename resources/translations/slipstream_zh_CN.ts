@@ -10068,6 +10068,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/models/library/speeds.py" />
+            <source>speed_of_several</source>
+            <extracomment>{reason} Each pass waits for the other computers {count} times, for {milliseconds:.2f} ms.</extracomment>
+            <translation>{reason}每次计算要等待其他电脑 {count} 次，每次 {milliseconds:.2f} 毫秒。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/models/library/speeds.py" />
             <source>speed_own</source>
             <extracomment>Your replies with this pair reached {tokens:.1f} tokens per round.</extracomment>
             <translation>您用此模型对得到的回复每轮达到 {tokens:.1f} 个词元。</translation>

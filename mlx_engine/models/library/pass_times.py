@@ -32,6 +32,19 @@ _SPEEDUP = 4.0  # of large products by accelerators (M5 Max: 60 and 15 TFLOP/s)
 
 
 @dataclass(frozen=True)
+class RingLink:
+    """The connection of several computers that run a target together.
+
+    Attributes:
+        ranks: number of computers, which are assumed to be equal.
+        seconds: time of one exchange of results.
+    """
+
+    ranks: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class PassWeights:
     """Weights that a pass uses.
 
@@ -44,6 +57,9 @@ class PassWeights:
     read: float
     used: float
     quantized: bool
+
+
+ALONE = RingLink()
 
 
 @dataclass(frozen=True)
@@ -94,14 +110,16 @@ class PassTimes:
         target: contents of config.json.
         stored: bytes of its stored weights.
         context: tokens of a long chat.
+        link: of several computers. Each reads the head, and its part of the rest.
 
     Attributes:
         known: whether the config has the fields that predictions need.
+        exchanges: number of exchanges of a pass, which wait for each other: two for each layer.
     """
 
-    def __init__(self, facts: MachineFacts, target: dict, stored: int, context: int) -> None:
+    def __init__(self, facts: MachineFacts, target: dict, stored: int, context: int, link: RingLink = ALONE) -> None:
         text = text_config(target)
-        self._chip, self._context = Chip(facts), context
+        self._chip, self._context, self._link = Chip(facts), context, link
         quantization = target.get("quantization")
         settings = quantization if isinstance(quantization, dict) else {}
         bits, group = whole(settings, "bits") or 16, whole(settings, "group_size") or 64
@@ -115,6 +133,7 @@ class PassTimes:
         self._chosen, self._experts, self._routed, self._expert_bytes = self._moe(text, hidden or 0, stored)
         unread = 0.0 if text.get("tie_word_embeddings") else self._head * self._width
         self._dense = max(stored - unread - self._expert_bytes, 0.0)
+        self.exchanges = 2 * self._layers if link.ranks > 1 else 0
 
     def _moe(self, text: dict, hidden: int, stored: int) -> tuple[int, int, int, float]:
         """Return experts per token, total experts, their layers, and their bytes."""
@@ -130,7 +149,12 @@ class PassTimes:
     def read(self, rows: int) -> float:
         """Return the bytes of weights that a pass reads."""
         # rows choose their experts independently
-        return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
+        return self._own(self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows))
+
+    def _own(self, size: float) -> float:
+        """Return the first computer's part of weight bytes."""
+        head = min(self._head * self._width, size)
+        return head + (size - head) / self._link.ranks
 
     @property
     def reading(self) -> float:
@@ -140,10 +164,11 @@ class PassTimes:
     def seconds(self, rows: int, level: int, full: bool = False) -> float:
         """Return a pass's time at a level, with a full context if `full`."""
         element = 4 if self._chip.facts.device == "CPU" else 2
-        past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
-        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._width
+        past = sum(state.bytes(self._context, element) for state in self._states or ()) / self._link.ranks if full else 0
+        used = self._own(self._dense + self._expert_bytes * self._chosen / self._experts) / self._width
         weights = PassWeights(self.read(rows), used, self._quantized)
-        return self._chip.seconds(weights, rows, past, level) + _dispatched(self._layers - self._routed, self._routed)
+        own = self._chip.seconds(weights, rows, past, level) + _dispatched(self._layers - self._routed, self._routed)
+        return own + self.exchanges * self._link.seconds
 
     def draft_seconds(self, drafter: DrafterConfig, stored: int, rows: int, level: int) -> float:
         """Return the time of a draft of `rows` rows, with the target's head.

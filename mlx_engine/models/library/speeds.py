@@ -24,7 +24,7 @@ from mlx_engine.hardware.machine import machine_model, total_memory
 from mlx_engine.models.files.locks import acquire
 from mlx_engine.models.library.library import repo_of
 from mlx_engine.models.library.measured_costs import MeasuredCosts
-from mlx_engine.models.library.pass_times import PassTimes
+from mlx_engine.models.library.pass_times import ALONE, PassTimes, RingLink
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from, see `decoding.costs`
 _SHORTEST = 0.002  # seconds to read the weights; for smaller pairs, nothing is predicted
@@ -86,6 +86,7 @@ def predict_speeds(
     acceptance: Sequence[float] = (),
     costs: MeasuredCosts | None = None,
     widths: Sequence[int] = LADDER,
+    link: RingLink = ALONE,
 ) -> dict[SpeedKind, SpeedRange]:
     """Predict the speed of plain decoding and, if known, of drafting.
 
@@ -99,14 +100,19 @@ def predict_speeds(
         acceptance: the share of drafts that each of the pair's replies on this machine accepted.
         costs: measured costs of the pair's passes.
         widths: of rounds to choose from, and 1 for plain decoding.
+        link: of several computers that run the target together.
     """
-    times = PassTimes(facts, target, sizes[0], context)
+    times = PassTimes(facts, target, sizes[0], context, link)
     if not times.known or times.reading < _SHORTEST:
         return {}
     rounds = _Rounds(times, drafter, sizes[1], costs, widths)
     low, middle, high = sorted(rounds.plain(level) for level in (0, 1, 2))
     template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats are slower."
     reason = EngineText.of("speed_plain", template, read=times.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
+    if times.exchanges:
+        template = "{reason} Each pass waits for the other computers {count} times, for {milliseconds:.2f} ms."
+        values = {"count": times.exchanges, "milliseconds": 1000 * link.seconds}
+        reason = EngineText.of("speed_of_several", template, reason=reason, **values)
     speeds: dict[SpeedKind, SpeedRange] = {"plain": SpeedRange(low, middle, high, reason)}
     if drafter is None:
         return speeds

@@ -297,6 +297,13 @@ class TestOtherCommands:
             == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * element
         )
         assert printed["memory"]["needed"] == sum(lines.values())
+        words = ("fit", "--target", "golden/target", "--drafter", "golden/drafter", "--context", "1000", "--macs", "2")
+        status, printed_for_two = models(capsys, *words)
+        assert status == 1 and "divided" in printed_for_two["error"]
+        divisible = json.dumps({**text, "num_key_value_heads": 2}).encode()
+        pair.repo("golden/target", {**target_files(1000), **target, "config.json": divisible})
+        status, printed_for_two = models(capsys, *words)
+        assert status == 0 and printed_for_two["others_memory"]["needed"] < printed_for_two["memory"]["needed"]
 
     def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: HubCache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])

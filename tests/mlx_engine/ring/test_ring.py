@@ -25,6 +25,7 @@ from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs.shardable import SHARDABLE
+from mlx_engine.models.library.link_times import link_seconds
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.ring.pairing import KnownWorker
 from mlx_engine.ring.ring_engine import RingEngine
@@ -79,6 +80,11 @@ def test_what_needs_one_computer_is_refused(demo_ring: RingEngine) -> None:
     assert failure(demo_ring, tokens(PROMPT, exact=True)) == "sharded_not_exact"
     picture = Message("user", "What is this?", images=(AttachedImage(0, b""),))
     assert failure(demo_ring, GenerationRequest(messages=(picture,))) == "sees_no_images"
+
+
+def test_the_link_is_measured(demo_ring: RingEngine) -> None:
+    seconds = link_seconds(2)
+    assert seconds is not None and seconds > 0
 
 
 def test_tokens_are_counted(demo_ring: RingEngine, demo: Engine) -> None:
