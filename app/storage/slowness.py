@@ -18,7 +18,7 @@ _SHARED = 0.8  # passes per own pass: below, other replies had rows in two of fi
 _WAITED = 0.25  # of a reply's time, from which its wait for others is its main cause
 _RESTED = 0.1  # of a reply's time: in all but its first pass, quiet mode takes more
 _NOTICED_S = 2.0  # a shorter wait isn't noticed
-_LONG_PROMPT_S = 5.0  # the longest wait for a first token that needs no explanation
+_LONG_START_S = 5.0  # the longest wait for a first token that needs no explanation
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
     """Return the first cause that explains why a reply was slow, or None.
 
     The first cause that holds counts. A warning of low memory and the battery may slow a computer down, so they count only
-    below the usual speed.
+    below the usual speed. A long wait for the first token always has a cause, however long the reply is.
 
     Args:
         stats: of the reply. The conditions of a server aren't known.
@@ -58,13 +58,11 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
     worked, is_slower = stats.prefill_s + stats.decode_s, is_slower_than(stats, usual)
     may_be_slower = is_slower or (_has_speed(stats) and usual.tok_s is None)
     shared = stats.has_shared_passes and stats.passes <= _SHARED * stats.own_passes
-    waited = stats.waiting_s >= max(_NOTICED_S, _WAITED * (worked + stats.waiting_s))
+    waited = stats.waiting_s >= min(_LONG_START_S, max(_NOTICED_S, _WAITED * (worked + stats.waiting_s)))
     accepted = drafter_acceptance(stats)
     fits_badly = accepted is not None and accepted < _MISFIT * (usual.acceptance or 0)
-    computed = stats.prompt_tokens - stats.reused_tokens
-    is_cold = stats.prefill_s >= max(_LONG_PROMPT_S, stats.decode_s) and 2 * computed >= stats.prompt_tokens
     causes: tuple[tuple[SlowCause, bool], ...] = (
-        ("quiet", stats.rest_s > 0 and stats.rest_s >= _RESTED * worked),
+        ("quiet", may_be_slower and stats.rest_s > 0 and stats.rest_s >= _RESTED * worked),
         ("memory", may_be_slower and conditions.pressure == "critical"),
         ("heat", may_be_slower and conditions.is_hot),
         ("power_mode", may_be_slower and conditions.saves_power is True),
@@ -72,7 +70,7 @@ def slow_cause(stats: Stats, conditions: Conditions, usual: UsualSpeed = UNKNOWN
         ("drafter", stats.few_accepted is not None or (is_slower and fits_badly)),
         ("memory", is_slower and conditions.pressure == "warning"),
         ("battery", is_slower and conditions.on_battery is True),
-        ("prompt", is_cold),
+        ("prompt", stats.prefill_s >= _LONG_START_S),
     )
     return next((cause for cause, holds in causes if holds), None)
 
