@@ -76,6 +76,7 @@ class Dialogs(QObject):
         if is_new:
             dialog.settings_requested.connect(self._show_model_settings)
             dialog.card.tune.clicked.connect(self.show_tuning)
+            dialog.online_requested.connect(self._turn_off_offline)
             dialog.card.turn_off.clicked.connect(lambda: self._turn_off_offline(self._picker.try_again))
             dialog.turn_off.clicked.connect(lambda: self._turn_off_offline(self._picker.hub_search.again))
 

@@ -13,7 +13,7 @@ from app.text.language import sentences, tr, translated
 from app.views.models.endpoint_card import server_facts
 from app.views.models.fact_table import FactTable
 from app.widgets.controls import announce, button, entry, prepare_number_field, small_label
-from app.widgets.layout import Form, column, fit_content, lay_out
+from app.widgets.layout import Form, column, fit_content, lay_out, row
 from app.widgets.pairs_field import HIDDEN, PairsField
 from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept, secrets_kept
@@ -21,6 +21,7 @@ from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.files import home_path
 from mlx_engine.contract.requests import Endpoint
+from mlx_engine.network.offline import CODES
 from mlx_engine.remote.endpoint import checked, open_host
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from mlx_engine.remote.server import RemoteServer
@@ -34,6 +35,7 @@ class EndpointForm(QDialog):
     """A form for an endpoint, with a test."""
 
     saved = Signal(object)  # SavedEndpoint
+    online_requested = Signal(object)  # what to do once Offline is off
 
     def __init__(self, theme: Theme, endpoints: Endpoints, old: SavedEndpoint | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,11 +87,13 @@ class EndpointForm(QDialog):
         self.verdict.setAccessibleName(tr("Test result"))
         self.verdict.setMinimumWidth(120)  # long words don't widen the window
         self.facts = FactTable(theme)
+        self.turn_off = button(tr("Turn Off"), tr("Turn off Offline"), "bordered", lambda: self.online_requested.emit(self._test))
+        self.turn_off.hide()
         self.test = button(tr("Test"), tr("Test the connection"), "bordered", self._test)
         self.save = button(tr("Save"), look="primary", clicked=self._save)
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        self._result = column(self.verdict, self.facts, spacing=10)
+        self._result = column(row((self.verdict, 1), self.turn_off), self.facts, spacing=10)
         page = column(form, self._result, None, spacing=14, margins=(24, 20, 24, 16))
         self._page = lay_out(self, page, self.test, None, cancel, self.save, width=WIDTH)
         for field in (self.url, self.key, model, self.plain_url, self.ca_file):
@@ -196,7 +200,9 @@ class EndpointForm(QDialog):
             return  # edited in the meantime
         self.test.setEnabled(True)
         if isinstance(found, EngineText):
-            self._say(translated(found), "danger")
+            is_offline = found.code in CODES
+            self._say(translated(found), "secondary" if is_offline else "danger")
+            self.turn_off.setVisible(found.code == "offline")
             return
         lacking = () if found.can_continue else (tr("Continuing a stopped reply (not in the server's API)"),)
         if not found.can_count:
@@ -220,6 +226,7 @@ class EndpointForm(QDialog):
     def _say(self, text: str, look: str, facts: dict[str, str] | None = None) -> None:
         set_look(self.verdict, look)
         self.verdict.setText(text)
+        self.turn_off.hide()
         self.facts.show_facts(facts or {})
         self.facts.setVisible(bool(facts))
         if text:

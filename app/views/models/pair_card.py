@@ -17,6 +17,7 @@ from app.widgets.controls import ThinBar, as_tooltip, button, small_label, style
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.models.downloads.hub import needs_token
+from mlx_engine.network.offline import CODES
 
 
 class PairCard(ScrollingPage):
@@ -192,7 +193,8 @@ class PairCard(ScrollingPage):
             text, page = translated(one.shown.chat_problem), help_page(one.shown.chat_problem.code)
         self.problem.show_text(text, page)
         self.problem.setVisible(bool(text))
-        self.problem.set_kind("error" if failed or (reason is not None and reason is problem) else "info")
+        is_wrong = failed or (reason is not None and reason is problem)
+        self.problem.set_kind("error" if is_wrong and (reason is None or reason.code not in CODES) else "info")
         self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
         self.turn_off.setVisible(reason is not None and reason.code == "offline")
         self.again.setVisible(reason is not None and reason is problem)

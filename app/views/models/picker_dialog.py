@@ -1,5 +1,6 @@
 """The Models window, and the dialog for custom pairs."""
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, QTimer, Signal, Slot
@@ -23,7 +24,7 @@ from app.views.models.pair_list import PairList
 from app.widgets.controls import SearchField, button, entry, small_label
 from app.widgets.layout import column, fit_content, flow, line, row
 from app.widgets.theme import Theme, set_look
-from mlx_engine.network.offline import is_offline
+from mlx_engine.network.offline import is_forced, is_offline
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 
 LIST_WIDTH = 324  # at the default text size
@@ -36,6 +37,7 @@ class PickerDialog(QDialog):
     """A modeless window with a list of pairs and endpoints, and details."""
 
     settings_requested = Signal()
+    online_requested = Signal(object)  # what to do once Offline is off
 
     def __init__(
         self, theme: Theme, picker: Picker, activity: SessionActivity, loader: PairLoader, parent: QWidget | None = None
@@ -229,6 +231,7 @@ class PickerDialog(QDialog):
     @Slot()
     def _add_custom(self) -> None:
         dialog = CustomPairDialog(self._theme, self._picker, self)
+        dialog.online_requested.connect(self.online_requested)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
@@ -237,6 +240,7 @@ class PickerDialog(QDialog):
         form = EndpointForm(self._theme, self._picker.endpoints, saved, self)
         form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         fit_content(form)
+        form.online_requested.connect(self.online_requested)
         form.saved.connect(partial(self._picker.put_endpoint, old=saved.name if saved else ""))
         form.open()
 
@@ -279,6 +283,8 @@ class DeletedBar(QFrame):
 class CustomPairDialog(QDialog):
     """A dialog that checks a pair of two repos or folders, and then adds the pair."""
 
+    online_requested = Signal(object)  # what to do once Offline is off
+
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._picker = picker
@@ -301,11 +307,15 @@ class CustomPairDialog(QDialog):
         self.name = self._add_field(theme, grid, tr("Name"), tr("Shown in the list (optional)"))
         self.verdict = small_label(theme, wrap=True)
         self.verdict.setAccessibleName(tr("Result"))
+        self._again: Callable[[], None] = self._go  # what Offline refused
+        self.turn_off = button(tr("Turn Off"), tr("Turn off Offline"), "bordered", lambda: self.online_requested.emit(self._again))
+        self.turn_off.hide()
         self.go = button(tr("Check"), tr("Check compatibility"), "primary", self._go)
         self.go.setDefault(True)
         footer = row(None, button(tr("Cancel"), look="bordered", clicked=self.reject), self.go)
         introduction = small_label(theme, text, "secondary", wrap=True)
-        column(introduction, grid, self.verdict, None, footer, spacing=16, margins=(24, 24, 24, 16), parent=self)
+        verdict = row((self.verdict, 1), self.turn_off)
+        column(introduction, grid, verdict, None, footer, spacing=16, margins=(24, 24, 24, 16), parent=self)
         self._require_check()
         self.target.setFocus()
 
@@ -337,6 +347,7 @@ class CustomPairDialog(QDialog):
         self._checked = None
         self.go.setText(tr("Check"))
         self._wait(False)
+        self.turn_off.hide()
         self.verdict.setText("")
 
     @Slot()
@@ -348,6 +359,7 @@ class CustomPairDialog(QDialog):
         elif drafter and is_folder(target) != is_folder(drafter):
             self._say(tr("Enter two repos or two folders."), "danger")
         else:
+            self._again = self._go
             self._wait(True)
             self._say(tr("Checking…"), "secondary")
             failed = while_open(self._show_problem)
@@ -355,6 +367,7 @@ class CustomPairDialog(QDialog):
 
     @Slot()
     def _find(self) -> None:
+        self._again = self._find
         self._wait(True)
         self._say(tr("Searching for a drafter…"), "secondary")
         target, failed = self.names[0], while_open(self._show_problem)
@@ -370,7 +383,8 @@ class CustomPairDialog(QDialog):
 
     def _show_problem(self, problem: str) -> None:
         self._wait(False)
-        self._say(problem, "danger")
+        self._say(problem, "secondary" if is_offline() else "danger")
+        self.turn_off.setVisible(is_offline() and not is_forced())
 
     def _show_checked(self, chat_problem: str) -> None:
         self._wait(False)
@@ -384,4 +398,5 @@ class CustomPairDialog(QDialog):
     def _say(self, text: str, look: str) -> None:
         set_look(self.verdict, look)
         self.verdict.setText(text)
+        self.turn_off.hide()
         self.adjustSize()

@@ -7,6 +7,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeychain
 from PySide6.QtWidgets import QApplication, QLabel
 
+from app.session import endpoints
 from app.views.models.endpoint_form import EndpointForm
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import PickerDialog
@@ -16,6 +17,7 @@ from app.widgets.layout import ScrollingPage
 from mlx_engine.contract import secrets
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.contract.secrets import is_reference
+from mlx_engine.network import offline
 from mlx_engine.remote.saved_endpoints import SavedEndpoint
 from tests.app.conftest import Running, Start
 from tests.app.views.models.picker_page import look_at, opened
@@ -64,6 +66,47 @@ def test_an_address_without_a_scheme_is_completed_and_shown(begin: Start) -> Non
         app.until(lambda: page.verticalScrollBar().maximum() == 0)  # the dialog has grown
         form.save.click()
     assert app.services.picker.endpoints.saved[0].endpoint.url == f"{server.url}/v1"
+
+
+def test_offline_can_be_turned_off_where_it_refuses_a_test(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal was red, and had no button."""
+    real = endpoints.try_endpoint
+
+    def test(endpoint: Endpoint) -> object:  # Offline has no effect on servers of this computer
+        if offline.is_offline():
+            raise offline.refusal("lab.example")
+        return real(endpoint)
+
+    monkeypatch.setattr(endpoints, "try_endpoint", test)
+    offline.set_offline(True)
+    app = begin(loaded=False)
+    with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
+        form = form_for(app)
+        form.url.setText(server.url)
+        form.test.click()
+        app.until(form.turn_off.isVisible)
+        assert "Offline is on" in form.verdict.text() and form.verdict.property("look") == "secondary"
+        form.turn_off.click()
+        app.until(lambda: form.verdict.text() == "The connection works.")
+    assert not offline.is_offline() and not form.turn_off.isVisible()
+
+
+def test_what_a_test_found_stays_after_saving(begin: Start) -> None:
+    """The details of the connection showed only its address."""
+    app = begin(loaded=False)
+    with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
+        form = form_for(app)
+        form.url.setText(server.url)
+        form.test.click()
+        app.until(form.test.isEnabled)
+        form.save.click()
+    (saved,) = app.services.picker.endpoints.saved
+    look_at(app, f"connection:{saved.name}")
+    facts = app.dialog(PickerDialog).endpoint.facts
+    assert {"Server", "Speculative decoding"} <= facts.shown.keys()
+    app.services.picker.endpoints.put(SavedEndpoint("Other", Endpoint("http://127.0.0.1:9")))
+    look_at(app, "connection:Other")
+    assert "Speculative decoding" not in facts.shown, "it wasn't tested"
 
 
 def test_an_address_that_is_no_address_is_not_completed(begin: Start) -> None:
