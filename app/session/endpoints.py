@@ -27,6 +27,7 @@ class Endpoints(QObject):
 
     Attributes:
         saved: the endpoints, in the order in which they were added.
+        tested: what the tests of saved endpoints have found in this run, by name.
         problem: why the list can't be read, else empty.
         own_server: returns the address of this app's local server, empty if it is off.
     """
@@ -43,6 +44,7 @@ class Endpoints(QObject):
         self._writer.failed.connect(self.message)
         self._tried.connect(self._deliver)
         self.saved: tuple[SavedEndpoint, ...] = ()
+        self.tested: dict[str, RemoteServer] = {}
         self.problem = ""
         self.own_server: Callable[[], str] = str
         self._read()

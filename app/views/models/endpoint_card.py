@@ -19,6 +19,7 @@ from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.events import PairInfo
 from mlx_engine.contract.requests import Endpoint
 from mlx_engine.remote.endpoint import open_host
+from mlx_engine.remote.server import RemoteServer
 
 
 class EndpointCard(ScrollingPage):
@@ -80,7 +81,10 @@ class EndpointCard(ScrollingPage):
             made.setAccessibleName(tr("{action}: {name}", action=made.text().rstrip("…"), name=one.name))
         self.progress.setText(f"{translated(loader.progress.step)}…" if state == "loading" and loader.progress else "")
         self.progress.setVisible(bool(self.progress.text()))
-        server = server_facts(loader.info) if state == "loaded" and loader.info else {}
+        tested = self._picker.endpoints.tested.get(one.name)
+        server = tested_facts(endpoint, tested) if tested is not None else {}
+        if state == "loaded" and loader.info:
+            server = server_facts(loader.info)
         self.facts.show_facts(_endpoint_facts(endpoint) | server)
 
     @Slot()
@@ -107,6 +111,14 @@ def _endpoint_facts(endpoint: Endpoint) -> dict[str, str]:
         tr("Certificate authority"): str(endpoint.ca_file or ""),
     }
     return {name: one_line(text, 2 * MAX_NAME) for name, text in facts.items() if text}
+
+
+def tested_facts(endpoint: Endpoint, found: RemoteServer) -> dict[str, str]:
+    """Return the names and values of what the test of an endpoint has found."""
+    lacking = () if found.can_continue else (tr("Continuing a stopped reply (not in the server's API)"),)
+    if not found.can_count:
+        lacking = (*lacking, tr("Counting tokens before a reply (not in the server's API)"))
+    return server_facts(found.pair(endpoint), len(found.models), lacking)
 
 
 def server_facts(pair: PairInfo, models: int = 0, lacking: tuple[str, ...] = ()) -> dict[str, str]:

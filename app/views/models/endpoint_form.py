@@ -10,7 +10,7 @@ from shiboken6 import isValid
 from app.session.endpoints import Endpoints
 from app.session.model_list import MAX_NAME
 from app.text.language import sentences, tr, translated
-from app.views.models.endpoint_card import server_facts
+from app.views.models.endpoint_card import tested_facts
 from app.views.models.fact_table import FactTable
 from app.widgets.controls import announce, button, entry, prepare_number_field, small_label
 from app.widgets.layout import Form, column, fit_content, lay_out, row
@@ -41,6 +41,7 @@ class EndpointForm(QDialog):
         super().__init__(parent)
         self._endpoints, self._old = endpoints, old
         self._tested: SavedEndpoint | None = None  # being tested, or with a shown result
+        self._found: RemoteServer | None = None  # what the test has found
         endpoint = old.endpoint if old else Endpoint("")
         self.setWindowTitle(tr("Edit Connection") if old else tr("Add Connection"))
         self.name = entry(old.name if old else "", tr("Shown in the list (optional)"), MAX_NAME)
@@ -184,6 +185,9 @@ class EndpointForm(QDialog):
             question = tr("Messages to “{host}” won't be encrypted. Others on the network can read them.", host=host)
             if not confirm(self, tr("Save Unencrypted Connection?"), question, tr("Save Anyway")):
                 return
+        self._endpoints.tested.pop(new.name, None)
+        if self._found is not None:
+            self._endpoints.tested[new.name] = self._found
         self.saved.emit(new)
         self.accept()
 
@@ -204,10 +208,8 @@ class EndpointForm(QDialog):
             self._say(translated(found), "secondary" if is_offline else "danger")
             self.turn_off.setVisible(found.code == "offline")
             return
-        lacking = () if found.can_continue else (tr("Continuing a stopped reply (not in the server's API)"),)
-        if not found.can_count:
-            lacking = (*lacking, tr("Counting tokens before a reply (not in the server's API)"))
-        facts = server_facts(found.pair(tested.endpoint), len(found.models), lacking)
+        self._found = found
+        facts = tested_facts(tested.endpoint, found)
         unencrypted = tr("No") if open_host(tested.endpoint) else tr("Not needed on this computer")
         facts[tr("Encrypted")] = tr("Yes") if tested.endpoint.is_encrypted else unencrypted
         listed = [model for model in found.models if model.isprintable() and len(model) <= MAX_CHARACTERS]
@@ -219,7 +221,7 @@ class EndpointForm(QDialog):
 
     @Slot()
     def _forget_test(self) -> None:
-        self._tested = None
+        self._tested = self._found = None
         self.test.setEnabled(True)
         self._say("", "secondary")
 
