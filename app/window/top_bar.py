@@ -49,7 +49,7 @@ class TopBar(QWidget):
         self.project = ElidedButton(tr("Project Settings"), "quiet")
         self.project.clicked.connect(commands.runner("project_settings"))
         self.offline = button(tr("Offline"), tr("Offline is on. Open Settings"))
-        self.offline.setToolTip(tr("Slipstream connects to no other computer"))
+        self.offline.setToolTip(tr("Slipstream connects to no other computer. Servers on this computer can be used."))
         self.server = IconButton(theme, "server", tr("The local server is on"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.state = small_label(theme, look="faint")

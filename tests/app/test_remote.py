@@ -79,8 +79,15 @@ def test_the_window_shows_where_messages_go(start: Start) -> None:
     assert foot.goes_to.isHidden()
     with connected(app, VLLM) as replay:
         host = replay.url.removeprefix("http://")
-        assert foot.goes_to.text() == f"Messages go to {host}"
+        assert foot.goes_to.text() == f"Messages go to a server on this computer ({host})"
         assert foot.goes_to.isVisible() and welcome.private.isHidden()
+        server = app.loader.connected_to
+        assert server is not None
+        app.loader.connected_to = replace(server, endpoint=replace(server.endpoint, plain_url="http://192.0.2.1:8000"))
+        app.loader.changed.emit()
+        assert foot.goes_to.text() == f"Messages go to {host}", "another computer gets those for plain replies"
+        app.loader.connected_to = server
+        assert all(card.isHidden() for card in (welcome.calculation, *welcome.cards)), "they are questions for the demo pair"
         assert app.window.top_bar.name.text() == "Office · demo"
         assert app.window.top_bar.name.toolTip().splitlines()[0].endswith(f"Server: {host} (vLLM 0.32.0)")
         app.until(lambda: app.engine.unloaded)  # its memory is free

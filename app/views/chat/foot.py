@@ -27,6 +27,7 @@ from app.widgets.controls import ThinBar, announce, as_tooltip, button, small_la
 from app.widgets.layout import column, row
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
+from mlx_engine.remote.endpoint import other_computers
 
 NARROW = 620  # width in pixels below which legend and meter are stacked
 GAP = 8  # between notes
@@ -137,7 +138,11 @@ class Foot(QWidget):
     def _show_destination(self) -> None:
         host = self._loader.sent_to
         stays = tr("This private chat isn't sent to {host}", host=host)
-        self.goes_to.setText(stays if self._activity.why_private else tr("Messages go to {host}", host=host) if host else "")
+        away = tr("Messages go to {host}", host=host)
+        here = tr("Messages go to a server on this computer ({host})", host=host)
+        server = self._loader.connecting_to or self._loader.connected_to
+        is_here = server is not None and not other_computers(server.endpoint)  # its plain replies may come from elsewhere
+        self.goes_to.setText(stays if self._activity.why_private else here if is_here else away)
         self.goes_to.setVisible(bool(host))
 
 

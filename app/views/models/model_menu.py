@@ -170,7 +170,8 @@ class ModelRow(QFrame):
         sees = "" if row is None else row.sees
         state = tr("In use") if self._recent.in_use(one) else ""
         self.dot.color = "" if found is None or found.fit is None else fit_color(found.fit.verdict, found.slow)
-        self.dot.setToolTip(as_tooltip(fit))
+        self.dot.is_server = bool(one.connection)
+        self.dot.setToolTip(as_tooltip(tr("Connection") if one.connection else fit))
         self.dot.update()
         self.name.setText(name)
         self.name.setAccessibleName(", ".join(filter(None, (name, fit, sees, state))))
@@ -225,16 +226,20 @@ def row_names(listed: Sequence[RecentModel], found: Callable[[RecentModel], Cand
 
 
 class _Dot(QWidget):
-    """A dot in the color of a fit, or nothing."""
+    """A dot in the color of a fit, the mark of a connection, or nothing."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme, self.color = theme, ""
+        self._theme, self.color, self.is_server = theme, "", False
         self.setFixedSize(QSize(DOT + 4, DOT + 4))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        draw_dot(painter, self._theme, self.color, 2, self.height() / 2)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.is_server:
+            draw_icon(painter, "server", QColor(self._theme.colors.secondary), self.width())
+        else:
+            draw_dot(painter, self._theme, self.color, 2, self.height() / 2)
         painter.end()
 
 

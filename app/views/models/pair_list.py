@@ -105,7 +105,14 @@ class _Delegate(QStyledItemDelegate):
             draw_icon(painter, "eye", QColor(colors.secondary), side)
             painter.restore()
             lower.setRight(lower.right() - side - 4)
-        if color := "" if one.why_not else fit_color(one.verdict, one.shown.slow):
+        if one.endpoint is not None:
+            side = self._theme.scaled(ICON_SIZE)
+            painter.save()
+            painter.translate(lower.left() - 2, lower.center().y() - side / 2)
+            draw_icon(painter, "server", QColor(colors.secondary), side)
+            painter.restore()
+            lower.setLeft(lower.left() + side + 2)
+        elif color := "" if one.why_not else fit_color(one.verdict, one.shown.slow):
             draw_dot(painter, self._theme, color, lower.left(), lower.center().y())
             lower.setLeft(lower.left() + DOT + 6)
         painter.setPen(QColor(colors.secondary))

@@ -421,7 +421,9 @@ def test_a_server_that_never_answers_at_the_next_start(start: Start, silent: str
     app.window.foot.notices.again.click()
     app.until(lambda: app.loader.progress is not None)
     host = silent.removeprefix("http://")
-    assert app.window.foot.goes_to.text() == f"Messages go to {host}", "messages wait for the connection"
+    assert app.window.foot.goes_to.text() == f"Messages go to a server on this computer ({host})", (
+        "messages wait for the connection"
+    )
     assert app.window.transcript.welcome.private.isHidden()
     app.window.close()  # while it connects
     assert app.services.client.wait(120)
