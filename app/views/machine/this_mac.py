@@ -220,6 +220,12 @@ def ceiling(found: Roofline, pair: str) -> str:
     plain = next((phase for phase in found.phases if phase.name == "plain"), None)
     if plain is None or found.plain_ceiling is None:
         return ""
+    if found.reached(plain) > 1:
+        return tr(
+            "{pair}: plain decoding reads {size} MB per token. That fits in the processor cache, so memory doesn't limit it.",
+            pair=pair,
+            size=number(plain.bytes / 1e6),
+        )
     return tr(
         "{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads "
         "the same amount for a whole block of tokens.",

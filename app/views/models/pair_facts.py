@@ -233,7 +233,7 @@ def memory_facts(fit: Fit, estimated: bool) -> dict[str, str]:
         amount = tr("Unknown") if part.bytes is None else size(part.bytes)
         lines[names[part.what]] = f"{amount}: {part.formula}" if part.formula else amount
     needed = size(fit.needed)
-    lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
+    lines[tr("Total for one chat")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
     if fit.budget is not None:
         lines[tr("Recent chats")] = tr("Up to {size} more", size=size(fit.snapshots))
         free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []

@@ -112,6 +112,9 @@ def test_texts_of_figures() -> None:
     assert this_mac.remark(ROOFLINE) == ""
     fast = replace(ROOFLINE.phases[1], seconds=0.001)
     assert "processor cache" in this_mac.remark(Roofline(FACTS, (fast,)))
+    assert "memory limits it" in this_mac.ceiling(ROOFLINE, "Pair")
+    cached = this_mac.ceiling(Roofline(FACTS, (fast,)), "Pair")
+    assert "processor cache" in cached and "per second" not in cached, "a limit that is exceeded is none"
     assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""
 
 
