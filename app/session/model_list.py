@@ -236,7 +236,7 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
         text = " ".join((one.name, one.id, *one.tags, one.family, *repos, summary)).casefold()
         passes = {
             "all": True,
-            "fits": one.fits,
+            "fits": one.fits and not one.shown.slow,
             "on disk": one.on_disk,
             "coding": "coding" in one.tags,
             "small": "small" in one.tags or 0 < one.shown.size < SMALL_BYTES,

@@ -82,6 +82,7 @@ def test_pairs_that_suit_the_machine_come_first() -> None:
     unknown = candidate("unknown", 0, 0)
     assert best_first([unknown, *paced])[3] is unknown, "an unknown size comes last among those that fit"
     assert [one.id for one in matching(listed, "fits", "")] == ["small", "best", "tight"]
+    assert [one.id for one in matching(paced, "fits", "")] == ["small"], "“Fits, but too slow” isn't what one looks for"
     assert [one.id for one in matching(listed, "small", "O/SMALL")] == ["small"]
 
 
