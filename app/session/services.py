@@ -86,7 +86,7 @@ class Services(QObject):
         self.benchmark = BenchmarkRunner(self.engine, activity, loader, self)
         self.chat_pages = ChatPages(library, loader, self)
         self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
-        self.new_replies = NewReplies(session, library, reply_runner, self)
+        self.new_replies = NewReplies(session, library, reply_runner, self.settings, self)
         self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
         self.drafts = drafts = Drafts(library, self.store, self.settings, self)

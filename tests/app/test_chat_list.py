@@ -424,3 +424,21 @@ def test_a_new_reply_is_marked_until_its_chat_is_opened(begin: Begin) -> None:
     app.session.open_chat(chat.id)
     app.until(lambda: app.session.chat.id == chat.id)
     assert mark(chat) == ("", "Uno")
+
+
+def test_the_mark_of_a_new_reply_survives_a_restart(begin: Begin, tmp_path: Path) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([[commit("Later"), gate, done()]]), data=tmp_path)
+    app.send("One")
+    app.until(lambda: app.activity.replying_here)
+    chat = app.session.chat.id
+    app.session.new_chat()
+    gate.set()
+    app.until(lambda: chat in app.services.new_replies)
+    app.quit()
+    again = begin(data=tmp_path)
+    again.until(lambda: chat in again.library.entries)
+    assert chat in again.services.new_replies
+    again.session.open_chat(chat)
+    again.until(lambda: again.session.chat.id == chat)
+    assert chat not in again.services.new_replies
