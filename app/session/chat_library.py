@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.session.notice import Notice, NoticeAction
+from app.session.notice import Notice, NoticeAction, exported
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
 from app.storage.chat_search import SearchHit
@@ -347,7 +347,7 @@ class ChatLibrary(QObject):
                     pause()
                     if chat := unsaved.get(entry.id) or store.load(entry.id, as_json):
                         chats.append((chat, entry))
-                return Notice(chat_export.export(chats, projects, to, pause), topic="export")
+                return exported(chat_export.export(chats, projects, to, pause), to)
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="export", help=_EXPORTS)
 

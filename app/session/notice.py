@@ -1,10 +1,16 @@
 """Messages to the user, and which of them are still valid."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices
+
+from app.text.language import tr
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,13 @@ class Notice:
         """Whether the notice goes away after a while, or when another chat opens."""
         needed = self.stays or self.offer or self.again or any(one.needed for one in self.actions)
         return self.kind == "info" and not needed and self.until in ("", "chat")
+
+
+def exported(text: str, file: Path) -> Notice:
+    """Return the notice of an export, with a button that opens the folder."""
+    title = tr("Show in Finder") if sys.platform == "darwin" else tr("Show in Folder")
+    show = NoticeAction(title, partial(QDesktopServices.openUrl, QUrl.fromLocalFile(str(file.parent))))
+    return Notice(text, topic="export", actions=(show,))
 
 
 class Notices(QObject):

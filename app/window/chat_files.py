@@ -12,7 +12,7 @@ from app.session.attachment_reader import AttachmentReader
 from app.session.background_work import Background
 from app.session.chat_library import ChatLibrary
 from app.session.commands import Command, Commands
-from app.session.notice import Notice
+from app.session.notice import Notice, exported
 from app.storage.chat_export import write_file
 from app.storage.wording import chats
 from app.text.language import number, tr
@@ -79,7 +79,7 @@ class ChatFiles:
     def _write_pdf(self, file: Path, title: str, code_font: str, text: str) -> None:
         def work() -> Notice:
             write_file(file, paper.to_pdf(text, title, code_font))
-            return Notice(tr("Exported {chats} to {to}.", chats=chats(1), to=file), topic="export")
+            return exported(tr("Exported {chats} to {to}.", chats=chats(1), to=file), file)
 
         tell = self._library.notified.emit
         self.background.run(work, tell, lambda problem: tell(Notice(problem, "error", topic="export")), saves=True)

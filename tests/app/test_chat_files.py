@@ -1,6 +1,7 @@
 """Exporting and importing chats in the window."""
 
 import json
+import sys
 from pathlib import Path
 
 import pypdfium2
@@ -48,8 +49,12 @@ def test_a_chat_is_exported_as_pdf_and_printed(start: Start, tmp_path: Path, mon
     chat_with(app, "First question")
     file = tmp_path / "chat.pdf"
     monkeypatch.setattr("app.widgets.save_dialog.QFileDialog.getSaveFileName", lambda *args: (str(file), "PDF (*.pdf)"))
+    opened: list[str] = []
+    monkeypatch.setattr("app.session.notice.QDesktopServices.openUrl", lambda url: opened.append(url.toLocalFile()))
     app.run("export")
     app.until(lambda: f"Exported 1 chat to {file}." in app.notices)
+    app.press("Show in Finder" if sys.platform == "darwin" else "Show in Folder")
+    assert opened == [str(tmp_path)]
     text = pypdfium2.PdfDocument(file)[0].get_textpage().get_text_range()
     assert "First question" in text and "Fine words." in text and "Secret" not in text
     file.unlink()
