@@ -15,7 +15,7 @@ from mlx_engine.contract.limits import shrinking_windows
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message
 from mlx_engine.contract.token_counts import PromptParts, TokenCount
 
-NEARLY_FULL = 0.9
+LOW, NEARLY_FULL = 0.75, 0.9  # shares of the context in use: the meter warns, and older messages are summarized
 TEMPLATE_TOKENS = 64  # upper bound of what a chat template adds to a message or a tool
 IMAGE_TOKENS = 4200  # upper bound of an image
 IMAGE_LETTERS = 4000  # of a text with as many tokens as a typical image
@@ -64,6 +64,11 @@ class ContextUse:
     def share(self) -> float:
         """Used share of the context, from 0 to 1."""
         return min(1.0, self.used / self.limit) if self.limit else 0.0
+
+    @property
+    def low(self) -> bool:
+        """Whether a long reply may not fit."""
+        return self.used >= LOW * self.limit
 
     @property
     def nearly_full(self) -> bool:

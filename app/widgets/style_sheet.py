@@ -35,6 +35,7 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QLabel[look="faint"] {{ color: {c.faint}; }}
     QLabel[look="accent"] {{ color: {c.accent}; }}
     QLabel[look="danger"] {{ color: {c.danger}; }}
+    QLabel[look="caution"] {{ color: {c.nearly}; }}
     QLabel[look="chip"] {{ color: {c.secondary}; background: {c.bubble}; border-radius: {chip}px; padding: 2px 9px; }}
     QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: {chip}px; padding: 2px 9px; }}
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}

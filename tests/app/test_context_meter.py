@@ -432,3 +432,15 @@ def test_the_part_that_does_not_fit_is_found(
         assert use.misfit.tokens == tools and system + overhead + 1 < limit <= system + tools + overhead + 1
     else:
         assert system + overhead + 1 >= limit
+
+
+def test_the_meter_warns_before_the_context_is_full(start: Start) -> None:
+    """Between half full and full, nothing changed."""
+    app = start()
+    app.until(lambda: not app.meter.counting)
+    view, looks = app.window.foot.context, []
+    for used in (1000, 1535, 1536, 2047, 2048):
+        app.meter.use = ContextUse(used, 2048)
+        view.refresh()
+        looks.append(view.label.property("look"))
+    assert looks == ["faint", "faint", "caution", "caution", "danger"]

@@ -184,7 +184,8 @@ class ContextView(QWidget):
             self._shown = use is not None and (use.share >= SHOWN_FROM or use.left_out > 0)
         self.setVisible(self._shown)
         full = use is not None and use.full
-        self._bar.color = "danger" if full else "accent"
+        is_low = use is not None and use.low
+        self._bar.color = "danger" if full else "nearly" if is_low else "accent"
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
         text = tr("Counting tokens…") if counting else use_text(use) if use is not None else " "
@@ -196,8 +197,9 @@ class ContextView(QWidget):
         stops = tr("Replies stop when the chat fills the context")
         why = tr("The oldest messages are left out when the chat fills the context") if self._meter.rolling else stops
         self.setToolTip(as_tooltip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why)))))
-        stands_out = use is not None and (use.nearly_full or use.left_out > 0)
-        set_look(self.label, "danger" if full and not self._explained else "secondary" if stands_out else "faint")
+        stands_out = use is not None and use.left_out > 0
+        warned = "caution" if is_low and not full else "secondary" if stands_out or is_low else "faint"
+        set_look(self.label, "danger" if full and not self._explained else warned)
 
 
 class ElsewhereBar(FootBar):
