@@ -6,21 +6,26 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.widgets.theme import SMALL, Theme
 
-TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8  # at the default text size
+TRACK, QUIET_TRACK, GAP = QSize(32, 18), QSize(24, 14), 8  # at the default text size
 SLIDE_MS = 120
 
 
 class Switch(QAbstractButton):
-    """A switch whose knob position and color show its state."""
+    """A switch whose knob position and color show its state.
 
-    def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
+    Args:
+        quiet: whether it is small, because other things matter more.
+    """
+
+    def __init__(self, theme: Theme, label: str, parent: QWidget | None = None, *, quiet: bool = False) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._theme, self._quiet = theme, quiet
         self.setText(label)
         self.setAccessibleName(label)
         self.setCheckable(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.set_font(self, SMALL)
         theme.changed.connect(self.update)
         self._slide = QVariantAnimation(self)
@@ -45,8 +50,14 @@ class Switch(QAbstractButton):
             return float(self._slide.currentValue())
         return 1.0 if self.isChecked() else 0.0
 
+    @property
+    def _track(self) -> tuple[int, int]:
+        """The width and height of the track."""
+        size = QUIET_TRACK if self._quiet else TRACK
+        return self._theme.scaled(size.width()), self._theme.scaled(size.height())
+
     def sizeHint(self) -> QSize:
-        metrics, width, height = self.fontMetrics(), self._theme.scaled(TRACK_WIDTH), self._theme.scaled(TRACK_HEIGHT)
+        metrics, (width, height) = self.fontMetrics(), self._track
         return QSize(width + GAP + metrics.horizontalAdvance(self.text()) + 4, max(height, metrics.height()) + 8)
 
     def minimumSizeHint(self) -> QSize:
@@ -58,9 +69,10 @@ class Switch(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if not self.isEnabled():
             painter.setOpacity(0.5)
-        width, height = self._theme.scaled(TRACK_WIDTH), self._theme.scaled(TRACK_HEIGHT)
+        width, height = self._track
         text_area = self.rect().adjusted(2, 0, -width - GAP, 0)
-        painter.setPen(QColor(colors.text if self.isChecked() else colors.secondary))
+        stands_out = self.underMouse() if self._quiet else self.isChecked()
+        painter.setPen(QColor(colors.text if stands_out else colors.secondary))
         painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
         track = QRectF(self.width() - width - 2, (self.height() - height) / 2, width, height)
         painter.setPen(Qt.PenStyle.NoPen)

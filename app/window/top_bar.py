@@ -53,9 +53,10 @@ class TopBar(QWidget):
         self.server = IconButton(theme, "server", tr("The local server is on"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.state = small_label(theme, look="faint")
-        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", commands.runner("compare"))
+        self.compare = IconButton(theme, "columns", tr("Compare both modes on the last prompt"))
         self.compare.setToolTip(tr("Answer the last prompt with and without DFlash, side by side"))
-        self.dflash = Switch(theme, "DFlash")
+        self.compare.clicked.connect(commands.runner("compare"))
+        self.dflash = Switch(theme, "DFlash", quiet=True)
         self.dflash.clicked.connect(commands.runner("dflash"))
         self.more = IconButton(theme, "more", tr("More"))
         self.more.clicked.connect(self._show_menu)
@@ -164,8 +165,10 @@ class TopBar(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for item in self._items:
-            if isinstance(item, QAbstractButton) and item.isHidden() and (item is not self.project or self.project.text()):
-                action = menu.addAction(item.text().replace("&", "&&") or item.accessibleName(), item.click)
+            applies = item.isEnabled() if item is self.dflash else item is not self.project or bool(self.project.text())
+            if isinstance(item, QAbstractButton) and item.isHidden() and applies:
+                title = item.text() or item.accessibleName()
+                action = menu.addAction(title.replace("&", "&&"), item.click)
                 action.setCheckable(item.isCheckable())
                 action.setChecked(item.isChecked())
                 action.setEnabled(item.isEnabled())
