@@ -249,7 +249,7 @@ class MainWindow(QMainWindow):
         loader = self.services.loader
         server = loader.connecting_to or (loader.connected_to if loader.loading_from is None else None)
         demo = server is None and (loader.loading_from or loader.loaded_from or LoadPair()).target is None
-        self.transcript.welcome.show_state(loader.progress, loader.pair, demo)
+        self.transcript.welcome.show_state(loader.progress, loader.pair, demo, has_examples=server is None)
         self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
         self.transcript.message_actions.set_can_change_summary(self.services.activity.refusal_here is None)
 

@@ -151,7 +151,9 @@ class TopBar(QWidget):
         self.project.setMaximumWidth(self._theme.scaled(PROJECT_WIDTH))
         shown: list[QWidget] = [self.state] if self.state.text() else []
         shown += [self.compare, self.settings]  # removed in this order
-        shown += [self.project, self.dflash] if self.project.text() else [self.dflash]
+        drafts = self.dflash.isEnabled() or not self._loader.sent_to  # a server that can't switch has no use for it
+        shown += [self.project] if self.project.text() else []
+        shown += [self.dflash] if drafts else []
         self.more.hide()
         while shown and sum(min(item.sizeHint().width(), item.maximumWidth()) + SPACING for item in shown) > room:
             if shown.pop(0) is not self.state and self.more.isHidden():

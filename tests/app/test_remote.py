@@ -142,7 +142,7 @@ class TestCapabilities:
         app.session.change(dflash=False)
         bar = app.window.top_bar
         with connected(app, VLLM):
-            assert bar.dflash.isChecked() and not bar.dflash.isEnabled()
+            assert bar.dflash.isChecked() and not bar.dflash.isEnabled() and not bar.dflash.isVisible(), "it can't be turned"
             assert app.window.menus["dflash"].isChecked() and not app.can("dflash")
             assert "the connection has no address for plain replies" in bar.dflash.toolTip()
             app.ask("Hello")

@@ -129,8 +129,13 @@ class Welcome(QWidget):
         self._arrange(2 if width >= self._theme.scaled(360) else 1)
         return self._layout.heightForWidth(width)
 
-    def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True) -> None:
-        """Show the loaded or loading pair. `demo` tells whether this is the demo pair."""
+    def show_state(self, loading: LoadProgress | None, pair: PairInfo | None, demo: bool = True, has_examples: bool = True) -> None:
+        """Show the loaded or loading pair.
+
+        Args:
+            demo: whether this is the demo pair.
+            has_examples: whether to offer examples, which show what the pairs here can do.
+        """
         title = tr("Ask anything") if pair is not None and (pair.remote or pair.why_plain) else tr("Ask anything, faster")
         self.title.setText(tr("Try the built-in demo") if demo else title)
         self.about_demo.setText(
@@ -148,7 +153,8 @@ class Welcome(QWidget):
             card.show_prompt(in_english=demo)
             card.setEnabled(pair is not None)
         can_call_tools = pair is None or pair.can_call_tools  # most pairs can, so the cards keep their places
-        self.calculation.setVisible(can_call_tools)
+        for card in (self.calculation, *self.cards):
+            card.setVisible(has_examples and (card is not self.calculation or can_call_tools))
         if can_call_tools != self._can_call_tools:
             self._can_call_tools = can_call_tools
             self._place_cards()
