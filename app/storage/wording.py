@@ -139,12 +139,12 @@ def pill(reply: Reply) -> str:
     return " · ".join(filter(None, (name, speed)))
 
 
-def remarks(reply: Reply) -> str:
-    """Return how far a running reply is, or why one ended early."""
+def reading(reply: Reply) -> str:
+    """Return how much of a long prompt a running reply has read."""
     if reply.running and not reply.tokens and reply.prefill and reply.prefill.total > 256:
         done, total = number(reply.prefill.done), number(reply.prefill.total)
         return tr("reading prompt: {done} of {total} tokens", done=done, total=total)
-    return ending(reply)
+    return ""
 
 
 def speed(reply: Reply) -> tuple[str, str]:
@@ -180,9 +180,8 @@ def facts(reply: Reply, short: bool = False) -> str:
             parts.append("~" + rate(reply.rate.tok_s))
         if reply.tokens:
             parts.append(tokens(reply.tokens))
-        elif reply.prefill and reply.prefill.total > 256:
-            done, total = number(reply.prefill.done), number(reply.prefill.total)
-            parts.append(tr("reading prompt: {done} of {total} tokens", done=done, total=total))
+        elif progress := reading(reply):
+            parts.append(progress)
     if end := ending(reply):
         parts.append(end)
     return " · ".join(parts)

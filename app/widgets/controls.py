@@ -128,6 +128,8 @@ class Label(QLabel):
 class ElidedLabel(Label):
     """A one-line label that ends with an ellipsis if there is too little space."""
 
+    is_drawn: Callable[[], bool] = staticmethod(lambda: True)
+
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
         self.setIndent(0)  # a look's padding counts as a frame, which would add an indent
@@ -137,6 +139,8 @@ class ElidedLabel(Label):
         return QSize(min(hint.width(), 16 * self.fontMetrics().averageCharWidth()), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.is_drawn():
+            return
         painter = QPainter(self)
         self.drawFrame(painter)
         area = self.contentsRect()

@@ -93,6 +93,10 @@ class Flow(QLayout):
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
 
+    def insertWidget(self, index: int, widget: QWidget) -> None:
+        self.addWidget(widget)
+        self._items.insert(index, self._items.pop())
+
     def count(self) -> int:
         return len(self._items)
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QToolButton,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.rendering.clipboard import copy_markdown
 from app.session.commands import Menu
@@ -231,8 +232,15 @@ class MainWindow(QMainWindow):
 
     @Slot(QWidget, QWidget)
     def _watch_typing(self, old: QWidget | None, new: QWidget | None) -> None:
+        if isValid(self.transcript):  # else the window is being deleted
+            self.transcript.message_focus.show(old, new)
         if new is not None and new.window() is self:
             new.installEventFilter(self)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Let Tab reach messages from top to bottom, whenever they were built."""
+        self.transcript.message_focus.order()
+        return super().focusNextPrevChild(forward)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Send text typed outside a text field to the composer."""

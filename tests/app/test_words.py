@@ -55,19 +55,19 @@ def test_the_chip_follows_the_rounds_and_ends_with_the_engines_statistics() -> N
 
 def test_the_pill_shows_one_figure_and_the_mode_if_it_is_plain() -> None:
     reply = Reply("dflash", 1024)
-    assert (wording.pill(reply), wording.remarks(reply)) == ("DFlash", "")
+    assert (wording.pill(reply), wording.ending(reply)) == ("DFlash", "")
     for at in range(30):
         reply.accept(commit("x", 10), at / 10)
-    assert (wording.pill(reply), wording.remarks(reply)) == ("~100 tok/s", "")
+    assert (wording.pill(reply), wording.ending(reply)) == ("~100 tok/s", "")
     reply.accept(done(reason="cancelled"), 3.0)
-    assert (wording.pill(reply), wording.remarks(reply)) == ("512 tok/s", "stopped")
+    assert (wording.pill(reply), wording.ending(reply)) == ("512 tok/s", "stopped")
     plain = Reply("plain", 1024)
     plain.accept(done("plain", decode_tok_s=131.4), 0.2)
-    assert (wording.pill(plain), wording.remarks(plain)) == ("Plain · 131 tok/s", "")
+    assert (wording.pill(plain), wording.ending(plain)) == ("Plain · 131 tok/s", "")
     assert wording.pill(replace(plain, origin="gpt-4o")) == "gpt-4o"
     reading = Reply("dflash", 1024)
     reading.accept(PrefillProgress(512, 2048, 0), 0.1)
-    assert wording.remarks(reading) == "reading prompt: 512 of 2,048 tokens"
+    assert wording.reading(reading) == "reading prompt: 512 of 2,048 tokens"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from app.rendering.markdown import clean_text
 from app.storage.chat_tree import Node
 from app.text.language import tr
 from app.views.transcript.message_actions import MessageActions
-from app.views.transcript.message_views import ANSWER, LINE_GAP, MessageView
+from app.views.transcript.message_view import MessageView
+from app.views.transcript.message_views import ANSWER, LINE_GAP
 from app.widgets.controls import button, small_label
 from app.widgets.layout import column, line, row
 from app.widgets.theme import Theme, set_look

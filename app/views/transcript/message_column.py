@@ -17,7 +17,8 @@ from app.rendering.text_marks import TextMarks, TextRange
 from app.storage.chat_tree import Node, Turn
 from app.views.pictures.picture_row import guess_height, pictures_of
 from app.views.transcript.call_card import CARD_PARTS, CallCard, card_texts
-from app.views.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, MessageView, ReplyView
+from app.views.transcript.message_view import MessageView
+from app.views.transcript.message_views import ANSWER, AREAS, CALLS, THINKING, ReplyView
 from app.widgets.theme import Theme
 
 END_OFFSET = 1 << 30  # past the end of any part

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QEnterEvent, QTextDocument
-from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QGuiApplication, QTextDocument
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
@@ -24,6 +24,7 @@ from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.call_card import CallCard
 from app.views.transcript.cited_pages import citable_pages
 from app.views.transcript.message_actions import MessageActions
+from app.views.transcript.message_view import MenuEntry, MessageView
 from app.views.transcript.read_pages import ReadPages, pages_read
 from app.views.transcript.reply_actions import ReplyActions, Revealed, VersionStepper
 from app.views.transcript.stats_line import StatsLine
@@ -113,47 +114,16 @@ class ThinkingView(QWidget):
             self._shown_chars = len(self._text)
 
 
-class MessageView(QWidget):
-    """A message with text areas that can be selected and searched, and with icons."""
-
-    revealed: Revealed | None = None
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        super().enterEvent(event)
-        self.show_icons()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.show_icons()
-
-    def show_icons(self) -> None:
-        """Draw the icons again, which may appear or disappear."""
-        if self.revealed is not None:
-            self.revealed.update()
-
-    def areas(self) -> dict[int, BlocksView]:
-        """Return the text areas, by number."""
-        return {}
-
-    def show_band(self, top: int, bottom: int) -> bool:
-        """Build the text from `top` to `bottom`. Return whether heights changed."""
-        changed = False
-        for area in self.areas().values():
-            above = area.mapTo(self, QPoint()).y()
-            changed = area.show_band(top - above, bottom - above) or changed
-        return changed
-
-
 class PromptView(MessageView):
     """A bubble on the right with the user's text as typed."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
-        super().__init__()
+        super().__init__(tr("Your message"))
         self.text = clean_text(turn.prompt)
         bubble = QFrame(self)  # without a parent, it would briefly be a window
         set_look(bubble, "bubble")
         self.blocks = _BubbleText(theme)
-        self.blocks.setAccessibleName(tr("Your message"))
+        self.blocks.setAccessibleName(tr("Text"))
         shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # balances the line spacing below the last line
         inner = column(self.blocks, margins=(16, 10 + shift, 16, 10 - shift), parent=bubble)
         self.folded = len(self.text) > FOLD_ABOVE
@@ -166,6 +136,7 @@ class PromptView(MessageView):
         self.edit_button.clicked.connect(lambda: actions.edit.emit(turn))
         self.revealed = Revealed(self, turn, self.edit_button)
         foot = row(None)
+        self.versions: VersionStepper | None = None
         if turn.asked is not None:
             self.versions = VersionStepper(theme, turn.asked, actions, self)
             foot.addWidget(self.versions)
@@ -189,6 +160,16 @@ class PromptView(MessageView):
             if place or self.text:
                 layout.insertSpacing(0, FILES_GAP)
             layout.insertWidget(0, widget)
+        self._files = shown
+
+    @property
+    def action_buttons(self) -> list[QAbstractButton]:
+        return [self.edit_button, *(self.versions.arrows if self.versions is not None else ())]
+
+    @property
+    def menu_entries(self) -> list[MenuEntry]:
+        copy = [MenuEntry(tr("Copy Message"), lambda: QGuiApplication.clipboard().setText(self.text))] if self.text else []
+        return [*copy, MenuEntry(tr("Edit Message"), self.edit_button.click)]
 
     def areas(self) -> dict[int, BlocksView]:
         return {ANSWER: self.blocks}
@@ -254,7 +235,7 @@ class ReplyView(MessageView):
     """A reply with its shown steps, error, statistics, and actions."""
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
-        super().__init__()
+        super().__init__(tr("Reply"))
         self._theme = theme
         self._actions = actions
         self.turn = turn
@@ -303,10 +284,22 @@ class ReplyView(MessageView):
             # Skip the frame of the first text, which already has enough to draw.
             if self.buttons is None:
                 self.buttons = ReplyActions(self._theme, self.turn, self._actions, self.stats)
+                self.stats.figures.insertWidget(1, self.buttons.lead)  # after why the reply ended
                 self.stats.figures.addWidget(self.buttons)
-                self.revealed = Revealed(self, self.turn, *self.buttons.icons)
+                self.revealed = Revealed(self, self.turn, self.stats.chip, self.stats.cause, *self.buttons.icons)
             self.buttons.refresh()
         self.stats.show_reply(reply)
+
+    @property
+    def action_buttons(self) -> list[QAbstractButton]:
+        return self.buttons.in_order if self.buttons is not None else []
+
+    @property
+    def menu_entries(self) -> list[MenuEntry]:
+        titles = self.buttons.titles if self.buttons is not None else {}
+        shown = {button: title for button, title in titles.items() if not button.isHidden()}
+        checked = {button: button.isChecked() if button.isCheckable() else None for button in shown}
+        return [MenuEntry(title, button.click, button.isEnabled(), checked[button]) for button, title in shown.items()]
 
     def _show_read_pages(self) -> None:
         """Show which pages of documents the reply has read."""

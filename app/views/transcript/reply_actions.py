@@ -1,39 +1,54 @@
 """The buttons of messages: icons that appear under the pointer, and versions."""
 
-from functools import partial
-
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 from app.rendering.clipboard import copy_markdown
 from app.storage.chat_tree import Node, Turn
 from app.text.language import tr
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.stats_line import StatsLine
-from app.widgets.controls import CopyButton, IconButton, button, small_label
+from app.widgets.controls import CopyButton, ElidedLabel, IconButton, Label, button, small_label
 from app.widgets.layout import row
 from app.widgets.theme import Theme
 
 
 class Revealed:
-    """Icons of a message that are drawn only in some cases.
+    """Icons and figures of a message that are drawn only in some cases.
 
-    They are drawn in the last turn, and where the pointer or the focus is. They keep their places, and screen
-    readers and the Tab key always find them.
+    They are drawn in the last turn, and in the message with the pointer or the focus. They keep their places, and
+    screen readers always find them. Tab reaches the icons of the last turn, and the arrow keys those of any message.
+
+    Attributes:
+        pointed: whether the pointer is over the message.
     """
 
-    def __init__(self, message: QWidget, turn: Turn, *icons: IconButton) -> None:
-        self._message, self._turn, self._icons = message, turn, icons
-        for icon in icons:
-            icon.is_drawn = partial(self._draws, icon)
+    def __init__(self, message: QWidget, turn: Turn, *parts: IconButton | Label) -> None:
+        self._message, self._turn, self._parts = message, turn, parts
+        self.pointed = False
+        for part in parts:
+            assert isinstance(part, IconButton | ElidedLabel)
+            part.is_drawn = self._draws
+        self.update()
 
-    def _draws(self, icon: IconButton) -> bool:
-        return not self._turn.last.children or self._message.underMouse() or icon.hasFocus()
+    def _draws(self) -> bool:
+        focus = QApplication.focusWidget()
+        focused = focus is not None and (focus is self._message or self._message.isAncestorOf(focus))
+        return self._in_last_turn or self.pointed or focused
+
+    @property
+    def _in_last_turn(self) -> bool:
+        return not self._turn.last.children
 
     def update(self) -> None:
-        """Draw the icons again: the pointer has moved, or another turn is the last one."""
-        for icon in self._icons:
-            icon.update()
+        """Draw the parts again after the pointer, the focus, or the last turn has changed."""
+        policy = Qt.FocusPolicy.TabFocus if self._in_last_turn else Qt.FocusPolicy.NoFocus
+        for part in self._parts:
+            if isinstance(part, IconButton):
+                part.setFocusPolicy(policy)
+            else:
+                part.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground, not self._draws())
+            part.update()
 
 
 class VersionStepper(QWidget):
@@ -43,6 +58,7 @@ class VersionStepper(QWidget):
         super().__init__(parent)
         place, count = node.place
         self.setVisible(count > 1)
+        self.arrows: tuple[QAbstractButton, ...] = ()
         if count < 2:
             return
         self.label = small_label(theme, tr("{place} of {count}", place=place, count=count), "secondary")
@@ -50,6 +66,7 @@ class VersionStepper(QWidget):
         stepped = actions.version_stepped
         before = button("‹", tr("Previous version"), "arrow", lambda: stepped.emit(node, -1))
         after = button("›", tr("Next version"), "arrow", lambda: stepped.emit(node, 1))
+        self.arrows = before, after
         for arrow, enabled in ((before, place > 1), (after, place < count)):
             arrow.setToolTip(arrow.accessibleName())
             arrow.setEnabled(enabled)
@@ -57,7 +74,11 @@ class VersionStepper(QWidget):
 
 
 class ReplyActions(QWidget):
-    """The buttons next to a reply's speed. During generation, only versions are shown."""
+    """The icons after a reply's speed. During generation, only versions are shown.
+
+    Attributes:
+        lead: the versions and Continue, which are always drawn, before the speed.
+    """
 
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions, stats: StatsLine) -> None:
         super().__init__(stats)
@@ -72,15 +93,26 @@ class ReplyActions(QWidget):
         self.compare.clicked.connect(lambda: actions.compare.emit(turn))
         self.resume = button(tr("Continue"), tr("Continue this reply"), "quiet", lambda: actions.resume.emit(turn))
         self.icons = self.details, self.copy, self.regenerate, self.compare
+        self.titles: dict[QAbstractButton, str] = {  # in the message's menu
+            self.copy: tr("Copy Reply"),
+            self.regenerate: tr("Regenerate"),
+            self.resume: tr("Continue"),
+            self.compare: tr("Compare"),
+            self.details: tr("Details"),
+        }
         self._buttons: tuple[QAbstractButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
-        # Tab follows the order in which widgets get their parent. Icons that aren't drawn leave no gap at the end.
-        self.versions = VersionStepper(theme, turn.answered, actions, self) if turn.answered is not None else None
+        # Icons and figures that aren't drawn leave no gap before what always is.
+        self.lead = QWidget(stats)
+        self.versions = VersionStepper(theme, turn.answered, actions, self.lead) if turn.answered is not None else None
         versions = (self.versions,) if self.versions is not None else ()
-        row(*versions, self.resume, *self.icons, spacing=0, parent=self)
+        row(*versions, self.resume, spacing=0, parent=self.lead)
+        row(*self.icons, spacing=0, parent=self)
+        self.in_order: list[QAbstractButton] = [*(arrow for one in versions for arrow in one.arrows), self.resume, *self.icons]
         self._available: tuple[bool, ...] = ()
         self._enable_resume()
         actions.can_resume_changed.connect(self._enable_resume)
         self.hide()  # until `refresh`
+        self.lead.hide()
 
     @Slot()
     def _enable_resume(self) -> None:
@@ -99,4 +131,6 @@ class ReplyActions(QWidget):
         self.hide()  # lays out the message once instead of once per button
         for made, shown in zip(self._buttons, available, strict=True):
             made.setVisible(shown)
-        self.setVisible(any(available) or (self.versions is not None and not self.versions.isHidden()))
+        icons = [icon for icon in self.icons if not icon.isHidden()]
+        self.setVisible(bool(icons))
+        self.lead.setVisible(reply.can_continue or (self.versions is not None and not self.versions.isHidden()))

@@ -18,11 +18,13 @@ from mlx_engine.contract.events import Stats
 
 
 class StatsLine(QWidget):
-    """Chips with the speed and why it was low, and why the reply ended.
+    """Why the reply ended, then chips with its speed and why it was low.
 
     If `stacked`, a chip with the mode, and statistics below.
 
     Attributes:
+        facts: why the reply ended, or its statistics if `stacked`.
+        progress: how far a running reply is.
         history: returns the speeds of the chat's replies up to this one.
     """
 
@@ -42,12 +44,14 @@ class StatsLine(QWidget):
         self.cause.setParent(self)  # without a parent, it would be a window
         self.cause.hide()
         self.chip.setAccessibleName(tr("Mode"))
-        self.facts.setAccessibleName(tr("Speed"))
+        self.progress = small_label(theme, look="secondary", elided=True)
+        self.progress.setParent(self)
+        self.progress.hide()
         self.figures = Flow(stacked=stacked)
-        self.figures.addWidget(self.chip)
-        if not stacked:
-            self.figures.addWidget(self.cause)
-        self.figures.addWidget(self.facts)
+        shown = (self.chip, self.facts) if stacked else (self.facts, self.chip, self.cause, self.progress)
+        self.facts.setAccessibleName(tr("Speed") if stacked else "")
+        for label in shown:
+            self.figures.addWidget(label)
         self.lines = column(self.figures, spacing=2, parent=self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
@@ -56,12 +60,16 @@ class StatsLine(QWidget):
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
         drafts = chip.startswith(wording.drafting(reply))
         if not self._stacked:
-            chip, facts = wording.pill(reply), wording.remarks(reply)
+            chip, facts = wording.pill(reply), wording.ending(reply)
         if chip != self.chip.text():
             self.chip.setText(chip)
         set_look(self.chip, "chip-accent" if drafts else "chip")
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keep the height, so that nothing moves when statistics arrive
+        if not self._stacked:
+            self.facts.setVisible(bool(facts))
+            self.progress.setText(wording.reading(reply))
+            self.progress.setVisible(bool(self.progress.text()))
         self._show_cause(reply)
         if reply.stats:
             tip = as_tooltip("\n".join((*wording.speed(reply), wording.details(reply.stats))))

@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
 from app.rendering.lazy_stack import StackEntry
@@ -14,8 +14,10 @@ from app.views.transcript.cut_view import CutView
 from app.views.transcript.find_bar import FindBar, LinkNavigator
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_column import TranscriptItem
-from app.views.transcript.message_views import MessageView, PromptView, ReplyView
-from app.views.transcript.scrolling_column import GAP, ScrollingColumn
+from app.views.transcript.message_focus import MessageFocus
+from app.views.transcript.message_view import MessageView
+from app.views.transcript.message_views import PromptView, ReplyView
+from app.views.transcript.scrolling_column import GAP, NEAR_END, ScrollingColumn
 from app.views.transcript.selection import TextSelection
 from app.widgets.controls import button
 from app.widgets.soft_edge import SoftEdge
@@ -43,7 +45,10 @@ class Transcript(ScrollingColumn):
         self.soft_edge = SoftEdge(theme, self)
         self.find_bar = FindBar(theme, self)
         self.links = LinkNavigator(self, self.selection)
-        self.jump_button = button(tr("New Text ↓"), tr("Go to the end"), "float", self.follow)
+        self.message_focus = MessageFocus(self)
+        self._has_new_text = False  # below the visible part
+        self.jump_button = button("↓", tr("Go to the end"), "float", self.follow)
+        self.jump_button.setToolTip(tr("Go to the end"))
         self.jump_button.setParent(self)
         self.jump_button.hide()
         self._deferred = QTimer(self, singleShot=True, interval=FRAME_MS)
@@ -231,8 +236,18 @@ class Transcript(ScrollingColumn):
             self.copy()
         elif event.matches(QKeySequence.StandardKey.SelectAll):
             self.selectAll()
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            if not self.message_focus.step_to_action(event.key() == Qt.Key.Key_Right):
+                super().keyPressEvent(event)
         elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self.links.show_current():
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return self.message_focus.step(forward) or super().focusNextPrevChild(forward)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_keyboard = event.reason() == QContextMenuEvent.Reason.Keyboard
+        self.message_focus.show_menu(event.globalPos(), self.selection, by_keyboard)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
