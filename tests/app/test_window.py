@@ -352,16 +352,21 @@ def test_the_view_follows_the_end_only_while_it_is_visible(start: Start) -> None
     app.send("Long")
     bar = app.window.transcript.verticalScrollBar()
     app.until(lambda: bar.maximum() > 500 and bar.value() == bar.maximum())
+    jump = app.window.transcript.jump_button
+    assert not jump.isVisible()
     bar.setValue(100)
+    assert jump.isVisible() and jump.text() == "↓"
     before = bar.maximum()
     first.set()
     app.until(lambda: bar.maximum() > before)
     assert bar.value() == 100
-    assert app.window.transcript.jump_button.isVisible()
-    app.window.transcript.jump_button.click()
-    assert not app.window.transcript.jump_button.isVisible()
+    assert jump.isVisible() and jump.text() == "New Text ↓"
+    jump.click()
+    assert not jump.isVisible()
     second.set()
     app.until(lambda: not app.activity.busy and bar.value() == bar.maximum())
+    bar.setValue(100)
+    assert jump.isVisible() and jump.text() == "↓", "nothing is new"
 
 
 def test_a_long_chat_scrolls_by_keyboard(start: Start, qtbot: QtBot) -> None:

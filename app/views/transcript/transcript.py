@@ -51,12 +51,14 @@ class Transcript(ScrollingColumn):
         self.jump_button.setToolTip(tr("Go to the end"))
         self.jump_button.setParent(self)
         self.jump_button.hide()
+        self.verticalScrollBar().valueChanged.connect(self._show_jump_button)
+        self.verticalScrollBar().rangeChanged.connect(self._show_jump_button)
         self._deferred = QTimer(self, singleShot=True, interval=FRAME_MS)
         self._deferred.timeout.connect(self._show_next_deferred)
         self.focus_bar = QFrame(self)
         set_look(self.focus_bar, "focus")
         self.focus_bar.hide()
-        self.follow_changed.connect(self._follow_changed)
+        self.follow_changed.connect(self._show_jump_button)
         self.column.page_requested.connect(self._open_page)
         theme.text_resized.connect(self._rebuild)
         theme.changed.connect(self._redraw)
@@ -116,9 +118,8 @@ class Transcript(ScrollingColumn):
         self.column.changed(index)
         self.column.update_marks(index)
         self.settle()
-        if not self.following:
-            self.jump_button.show()
-            self._place_jump_button()
+        self._has_new_text = not self.following
+        self._show_jump_button()
         self.find_bar.refresh_message(items[index])
 
     @Slot()
@@ -263,15 +264,16 @@ class Transcript(ScrollingColumn):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.focus_bar.setGeometry(0, 0, FOCUS_WIDTH, self.height())
-        self._place_jump_button()
+        self._show_jump_button()
         self.find_bar.place()
 
-    @Slot(bool)
-    def _follow_changed(self, following: bool) -> None:
-        if following:
-            self.jump_button.hide()
-
-    def _place_jump_button(self) -> None:
+    @Slot()
+    def _show_jump_button(self) -> None:
+        """Show the way to the end while it is out of sight, and whether it has new text."""
+        bar = self.verticalScrollBar()
+        self._has_new_text = self._has_new_text and not self.following
+        self.jump_button.setText(tr("New Text ↓") if self._has_new_text else "↓")
+        self.jump_button.setVisible(not self.following and not self._empty and bar.value() < bar.maximum() - NEAR_END)
         self.jump_button.adjustSize()
         self.jump_button.move((self.width() - self.jump_button.width()) // 2, self.height() - self.jump_button.height() - 10)
         self.jump_button.raise_()
