@@ -1,6 +1,6 @@
 """The message being written, and its wait until it can be sent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
 
@@ -106,6 +106,16 @@ class NextMessage(QObject):
         """Add a paragraph, unless it is the last one already."""
         if not f"\n\n{self.text}".endswith(f"\n\n{text}"):
             self.replace(f"{self.text}\n\n{text}" if self.text.strip() else text)
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether an earlier message is being edited."""
+        return bool(self._shown.edits)
+
+    @property
+    def draft_files(self) -> Sequence[Attachment]:
+        """Files of the unsent message, even while an earlier message is being edited."""
+        return self._drafts.of(self._session.chat).files
 
     @property
     def draft(self) -> str:

@@ -4,6 +4,8 @@ from PySide6.QtCore import QEvent, QObject, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
+from app.views.chat.composer import Composer
+
 
 class FocusKeeper(QObject):
     """Moves the focus to the composer when the focused part disappears.
@@ -13,10 +15,10 @@ class FocusKeeper(QObject):
     Args:
         window: the main window.
         chat: the part of the window with the chat, without the sidebar.
-        composer: the message field.
+        composer: the composer, which knows the field that is being written in.
     """
 
-    def __init__(self, window: QWidget, chat: QWidget, composer: QWidget) -> None:
+    def __init__(self, window: QWidget, chat: QWidget, composer: Composer) -> None:
         super().__init__(window)
         self._window, self._chat, self._composer = window, chat, composer
         application = QApplication.instance()
@@ -29,7 +31,7 @@ class FocusKeeper(QObject):
         if watched is self._window and event.type() == QEvent.Type.WindowActivate:
             focus = self._window.focusWidget()
             if focus is None or _is_gone(focus):
-                self._composer.setFocus()
+                self._composer.focus()
         return False
 
     @Slot(QWidget, QWidget)
@@ -39,9 +41,9 @@ class FocusKeeper(QObject):
         if old is None or not isValid(old):
             lost = new is None
         else:
-            lost = old is not self._composer and self._chat.isAncestorOf(old) and _is_gone(old)
+            lost = old is not self._composer.active_field and self._chat.isAncestorOf(old) and _is_gone(old)
         if lost:
-            self._composer.setFocus()
+            self._composer.focus()
 
 
 def _is_gone(widget: QWidget) -> bool:

@@ -89,7 +89,7 @@ class MainWindow(QMainWindow):
         self.foot = Foot(theme, services, chat)
         self.composer = self.foot.composer
         column(self.top_bar, (self.transcript, 1), self.foot, spacing=0, parent=chat)
-        self._focus_keeper = FocusKeeper(self, chat, self.composer.field)
+        self._focus_keeper = FocusKeeper(self, chat, self.composer)
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.dialogs = Dialogs(self, theme, services)
@@ -106,7 +106,7 @@ class MainWindow(QMainWindow):
         self.composer.paged.connect(self.transcript.page)
         self.foot.unsaved.button.clicked.connect(self.commands.runner("export"))
         self.composer.attach_requested.connect(self._choose_attachment)
-        self.composer.edit_cancelled.connect(session.cancel_edit)
+        self.composer.edit_canceled.connect(session.cancel_edit)
         self.transcript.sample_chosen.connect(session.send)
         self.transcript.welcome.calculation_chosen.connect(partial(session.send, example="calculator"))
         self.transcript.message_actions.retry.connect(session.regenerate)
@@ -139,7 +139,9 @@ class MainWindow(QMainWindow):
         reply_runner.changed.connect(self._refresh_reply)
         reply_runner.started.connect(self._follow_reply)
         session.chat_changed.connect(self.transcript.clear)
-        session.editing_changed.connect(self.composer.show_editing)
+        self.transcript.message_actions.make_editor = self.composer.make_editor
+        session.editing_changed.connect(self._show_editing)
+        session.turns_changed.connect(self._focus_editor)
         for signal in (loader.changed, loader.loaded, activity.changed, session.chat_changed):
             signal.connect(self._show_state)
         for signal in (session.chat_changed, library.changed):
@@ -246,9 +248,10 @@ class MainWindow(QMainWindow):
         """Send text typed outside a text field to the composer."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and _is_typing(event):
             read_only = isinstance(watched, QPlainTextEdit | QTextEdit) and watched.isReadOnly()
-            if watched is not self.composer.field and (read_only or not isinstance(watched, TEXT_FIELDS)):
+            field = self.composer.active_field
+            if watched is not field and (read_only or not isinstance(watched, TEXT_FIELDS)):
                 self.composer.focus()
-                return QApplication.sendEvent(self.composer.field, event)
+                return QApplication.sendEvent(field, event)
         return super().eventFilter(watched, event)
 
     @Slot()
@@ -260,6 +263,21 @@ class MainWindow(QMainWindow):
         self.transcript.welcome.show_state(loader.progress, loader.pair, demo, has_examples=server is None)
         self.transcript.message_actions.set_can_resume(self.services.loader.can_continue)
         self.transcript.message_actions.set_can_change_summary(self.services.activity.refusal_here is None)
+
+    @Slot(object)
+    def _show_editing(self, turn: Turn | None) -> None:
+        """Edit a message in its bubble, or show the unsent one again if None."""
+        node = turn.asked if turn is not None else None
+        if node is None or node is not self.transcript.message_actions.editing:
+            self.composer.editor = None  # the bubble makes a new one
+        self.transcript.show_editing(node)
+        self.composer.focus()
+
+    @Slot()
+    def _focus_editor(self) -> None:
+        """Focus the editor of an edit that goes on in the chat that was opened."""
+        if self.composer.editor is not None:
+            self._focus_composer()
 
     @Slot(object)
     def _follow_reply(self, run: ReplyRun) -> None:
@@ -302,7 +320,7 @@ class MainWindow(QMainWindow):
     def _choose_attachment(self) -> None:
         """Ask for files, or show a menu if there are other ways to attach."""
         if self.commands["screenshot"].visible:
-            self.menus.show_above("attach screenshot", self.composer.attach_button)
+            self.menus.show_above("attach screenshot", self.composer.active_attach_button)
         else:
             self.commands.run("attach")
 

@@ -219,11 +219,13 @@ class Running(Session):
         self.slipstream.start()
 
     def type(self, text: str) -> None:
-        self.window.composer.field.setPlainText(text)
+        """Write in the composer, or in the bubble whose message is being edited."""
+        self.window.composer.active_field.setPlainText(text)
 
     def send(self, text: str) -> None:
         self.type(text)
-        self.window.composer.button.click()
+        editor = self.window.composer.editor
+        (editor.send_button if editor is not None else self.window.composer.button).click()
 
     def run(self, command: str) -> None:
         """Run a command from its menu."""

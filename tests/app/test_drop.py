@@ -145,22 +145,24 @@ def test_undo_brings_nothing_of_one_message_into_another(start: Start, left_by: 
     """If the field was empty before and after, Undo brought a text into another chat, and Redo a file."""
     app = start()
     app.ask("First")
-    field, document = app.window.composer.field, app.window.composer.field.document()
     if left_by == "the end of an edit":
         app.run("edit")
+    field = app.window.composer.active_field
     for text in ("x" * 9000, "A few words"):
         field.selectAll()
         field.insertFromMimeData(data(text))
     field.selectAll()
     field.cut()
-    assert app.message.text == "" and len(app.attachments.files) == 1 and document.isUndoAvailable()
+    assert app.message.text == "" and len(app.attachments.files) == 1 and field.document().isUndoAvailable()
     if left_by == "sending":
         app.window.composer.button.click()
         app.until(lambda: len(app.session.chat.turns) == 2 and not app.activity.busy)
     elif left_by == "a new chat":
         app.run("new_chat")
     else:
-        app.window.composer.cancel_button.click()
+        app.window.composer.editor.cancel_button.click()
+    field = app.window.composer.field
+    document = field.document()
     assert not document.isUndoAvailable() and not document.isRedoAvailable()
     for change in (*[field.undo] * 4, *[field.redo] * 4):
         change()

@@ -1,6 +1,11 @@
 """Signals of the buttons of messages and tool calls."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.storage.chat_tree import Node
 
 
 class MessageActions(QObject):
@@ -22,12 +27,16 @@ class MessageActions(QObject):
     can_resume_changed = Signal()
     can_change_summary_changed = Signal()
 
+    editing_changed = Signal()  # `editing`
+
     can_resume = True  # whether the loaded pair or server can continue replies
     can_change_summary = True  # whether nothing runs in the chat
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.summary_edits: dict[str, str] = {}  # unsaved summaries, by the ID of the message
+        self.editing: Node | None = None  # the message that is being edited
+        self.make_editor: Callable[[], QWidget] = QWidget
 
     def set_can_resume(self, can: bool) -> None:
         self.can_resume = can

@@ -120,7 +120,9 @@ class PromptView(MessageView):
     def __init__(self, theme: Theme, turn: Turn, actions: MessageActions) -> None:
         super().__init__(tr("Your message"))
         self.text = clean_text(turn.prompt)
-        bubble = QFrame(self)  # without a parent, it would briefly be a window
+        self._turn, self._actions = turn, actions
+        self.editor: QWidget | None = None
+        self._bubble = bubble = QFrame(self)  # without a parent, it would briefly be a window
         set_look(bubble, "bubble")
         self.blocks = _BubbleText(theme)
         self.blocks.setAccessibleName(tr("Text"))
@@ -141,9 +143,33 @@ class PromptView(MessageView):
             self.versions = VersionStepper(theme, turn.asked, actions, self)
             foot.addWidget(self.versions)
         pencil = (self.edit_button, 0, Qt.AlignmentFlag.AlignBottom)
-        layout = column(row(None, pencil, bubble, spacing=4, margins=(14, 0, 0, 0)), foot, spacing=2, parent=self)
+        self._layout = column(row(None, pencil, bubble, spacing=4, margins=(14, 0, 0, 0)), foot, spacing=2, parent=self)
+        self._files: list[QWidget] = []
         if turn.asked is not None and turn.asked.attachments:
-            self._show_files(theme, turn.asked.attachments, layout)
+            self._show_files(theme, turn.asked.attachments, self._layout)
+        actions.editing_changed.connect(self._show_editor)
+        self._show_editor()
+
+    @Slot()
+    def _show_editor(self) -> None:
+        """Show an editor in place of the bubble while the message is being edited."""
+        edits = self._actions.editing is not None and self._actions.editing is self._turn.asked
+        if edits == (self.editor is not None):
+            return
+        if self.editor is not None:
+            self.editor.hide()
+            self.editor.deleteLater()
+            self.editor = None
+        for part in (self.edit_button, *self._files):
+            part.setVisible(not edits)
+        if self.versions is not None and self.versions.arrows:
+            self.versions.setVisible(not edits)
+        self._bubble.setVisible(not edits and bool(self.text))
+        if edits:
+            self.editor = self._actions.make_editor()
+            self._layout.insertWidget(0, self.editor)
+            self.editor.show()
+        self.updateGeometry()
 
     def _show_files(self, theme: Theme, files: Sequence[Attachment], layout: QVBoxLayout) -> None:
         """Show pictures and chips of other files above the bubble."""

@@ -21,7 +21,7 @@ from app.views.transcript.scrolling_column import GAP, NEAR_END, ScrollingColumn
 from app.views.transcript.selection import TextSelection
 from app.widgets.controls import button
 from app.widgets.soft_edge import SoftEdge
-from app.widgets.theme import Theme, set_look
+from app.widgets.theme import MARGIN, Theme, set_look
 
 FRAME_MS = 16
 FOCUS_WIDTH = 3  # of the bar on the left that shows keyboard focus
@@ -89,6 +89,7 @@ class Transcript(ScrollingColumn):
         gone = set(shown[same:])
         self._remove([index for index, item in enumerate(self.column.items) if item.turn in gone])
         self._append([item for turn in turns[same:] for item in _items(turn)])
+        self._reveal_editor()
 
     @Slot(object, object)
     def go_to_node(self, turn: Turn, node: Node) -> None:
@@ -163,6 +164,31 @@ class Transcript(ScrollingColumn):
             return len(self.column.items)
         return next((index for index, item in enumerate(self.column.items) if item.turn is cut.first), None)
 
+    def show_editing(self, node: Node | None) -> None:
+        """Edit a message in its bubble, or end the edit if None."""
+        self.message_actions.editing = node
+        for index, item in enumerate(self.column.items):
+            if item.kind == "prompt":
+                self.column.entries[index].pinned = self._edits(item)
+        self.message_actions.editing_changed.emit()
+        self._reveal_editor()
+
+    def _edits(self, item: TranscriptItem) -> bool:
+        """Whether a prompt is being edited."""
+        node = self.message_actions.editing
+        return node is not None and item.kind == "prompt" and item.turn is not None and item.turn.asked is node
+
+    def _reveal_editor(self) -> None:
+        """Scroll to the message that is being edited, unless its start is visible."""
+        index = next((index for index, item in enumerate(self.column.items) if self._edits(item)), None)
+        if index is None:
+            return
+        self.column.changed(index)
+        self.settle()
+        top, bottom = self.visible_band()
+        if self.column.entries[index].view is None or not top <= self.column.entries[index].top < bottom - MARGIN:
+            self.go_to_message(index)
+
     def _is_edited(self, index: int) -> bool:
         """Return whether a line's summary is being edited, and its message is above."""
         line, above = self.column.items[index], self.column.items[index - 1].turn if index else None
@@ -190,7 +216,8 @@ class Transcript(ScrollingColumn):
         for item in items:
             self.column.items.append(item)
             running = item.kind == "reply" and item.turn is not None and item.turn.reply.running
-            self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=running, deferred=deferred))
+            pinned = running or self._edits(item)
+            self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=pinned, deferred=deferred))
         self.find_bar.refresh(first)
         self._update_icons()
         self.settle()
@@ -286,6 +313,7 @@ class Transcript(ScrollingColumn):
             entry.height = 0
             self.column.changed(index)
         self.settle()
+        self._reveal_editor()  # else its editor would be gone while it is out of sight
 
     @Slot()
     def _redraw(self) -> None:

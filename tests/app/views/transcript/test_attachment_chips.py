@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.storage.attachments import Attachment
 from app.storage.chat_tree import Chat
-from app.views.chat.composer import FILES_HEIGHT
+from app.views.chat.file_area import FILES_HEIGHT
 from app.views.pictures.viewer import PictureViewer
 from app.views.transcript.attachment_chips import AttachmentChips
 from app.views.transcript.message_views import PromptView
