@@ -138,7 +138,7 @@ def test_conditions_are_read_only_while_something_needs_them(qapp: object, monke
     watch = ConditionsWatch(read=read)
     watch.set_needed("a", True)
     watch.set_needed("b", True)
-    wait_until(lambda: count > 2)
+    wait_until(lambda: count > 2 and watch.now == HOT)
     watch.set_needed("a", False)
     before = count
     wait_until(lambda: count > before + 2)
