@@ -481,7 +481,7 @@
         <message>
             <location filename="../../app/session/comparer.py" />
             <source>Plain replies aren't available: {why}</source>
-            <translation>Einfache Antworten sind nicht verfügbar: {why}</translation>
+            <translation>Normale Antworten sind nicht verfügbar: {why}</translation>
         </message>
         <message>
             <location filename="../../app/session/comparer.py" />
@@ -666,12 +666,12 @@
         <message>
             <location filename="../../app/session/custom_pairs.py" />
             <source>Enter a drafter, or leave the field empty for plain decoding.</source>
-            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um einfach zu dekodieren.</translation>
+            <translation>Geben Sie einen Drafter ein, oder lassen Sie das Feld leer, um normal zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/session/custom_pairs.py" />
             <source>Leave the drafter empty for plain decoding.</source>
-            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
+            <translation>Lassen Sie den Drafter leer, um normal zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/session/downloads.py" />
@@ -721,7 +721,7 @@
         <message>
             <location filename="../../app/session/hub_search.py" />
             <source>DFlash doesn't support the “{family}” family yet, so this model uses plain decoding.</source>
-            <translation>DFlash unterstützt die Familie „{family}“ noch nicht, daher dekodiert dieses Modell einfach.</translation>
+            <translation>DFlash unterstützt die Familie „{family}“ noch nicht, daher dekodiert dieses Modell normal.</translation>
         </message>
         <message>
             <location filename="../../app/session/hub_search.py" />
@@ -736,7 +736,7 @@
         <message>
             <location filename="../../app/session/hub_search.py" />
             <source>No drafter was found in the catalog, on this computer, or on the hub, so this model uses plain decoding.</source>
-            <translation>Weder im Katalog noch auf diesem Computer oder im Hub wurde ein Drafter gefunden, daher dekodiert dieses Modell einfach.</translation>
+            <translation>Weder im Katalog noch auf diesem Computer oder im Hub wurde ein Drafter gefunden, daher dekodiert dieses Modell normal.</translation>
         </message>
         <message>
             <location filename="../../app/session/local_server.py" />
@@ -999,6 +999,16 @@
             <translation>Ihre Nachricht wurde nicht gesendet, weil das Modell, für das sie bestimmt war, nicht verfügbar ist.</translation>
         </message>
         <message>
+            <location filename="../../app/session/notice.py" />
+            <source>Show in Finder</source>
+            <translation>Im Finder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/notice.py" />
+            <source>Show in Folder</source>
+            <translation>Im Ordner zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/session/outgoing.py" />
             <source>Pages of PDFs are read while their chat is open.</source>
             <translation>PDF-Seiten werden gelesen, während ihr Chat geöffnet ist.</translation>
@@ -1076,7 +1086,7 @@
         <message>
             <location filename="../../app/session/pair_survey.py" />
             <source>No drafter found for this model, so it uses plain decoding.</source>
-            <translation>Kein Drafter für dieses Modell gefunden, daher wird einfach dekodiert.</translation>
+            <translation>Kein Drafter für dieses Modell gefunden, daher wird normal dekodiert.</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_survey.py" />
@@ -1591,7 +1601,7 @@
         <message>
             <location filename="../../app/storage/comparison_record.py" />
             <source>DFlash is slower here: {ratio}× the plain speed</source>
-            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+            <translation>DFlash ist hier langsamer: das {ratio}-Fache der normalen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -1611,7 +1621,7 @@
         <message>
             <location filename="../../app/storage/comparison_record.py" />
             <source>Plain decoding is the fastest here</source>
-            <translation>Einfaches Dekodieren ist hier am schnellsten</translation>
+            <translation>Normales Dekodieren ist hier am schnellsten</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -1706,7 +1716,7 @@
         <message>
             <location filename="../../app/storage/comparison_record.py" />
             <source>{name} is the fastest here: {ratio}× the plain speed</source>
-            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+            <translation>{name} ist hier am schnellsten: das {ratio}-Fache der normalen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -2046,7 +2056,7 @@
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>Mostly plain</source>
-            <translation>Meist einfach</translation>
+            <translation>Meist normal</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2066,22 +2076,22 @@
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>Plain</source>
-            <translation>Einfach</translation>
+            <translation>Normal</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>Plain steps: {steps}</source>
-            <translation>Einfache Schritte: {steps}</translation>
+            <translation>Normale Schritte: {steps}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>Plain · DFlash off</source>
-            <translation>Einfach · DFlash aus</translation>
+            <translation>Normal · DFlash aus</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
+            <translation>Normal · DFlash nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2560,26 +2570,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>Bearbeiten abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Editing message</source>
-            <translation>Nachricht wird bearbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Image {number}</source>
-            <translation>Bild {number}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Message</source>
-            <translation>Nachricht</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>Nachricht an Slipstream</translation>
         </message>
@@ -2599,19 +2589,14 @@
             <translation>Stopp (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>This image is on a web page. Save it first, then attach the file.</source>
-            <translation>Dieses Bild liegt auf einer Webseite. Sichern Sie es zuerst und hängen Sie dann die Datei an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>{name} and {count} more</source>
-            <translation>{name} und {count} weitere</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>Dateien und Bilder hier ablegen, um sie anzuhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/file_area.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} und {count} weitere</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2642,6 +2627,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Importing “{name}”: {share}</source>
             <translation>„{name}“ wird importiert: {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Messages go to a server on this computer ({host})</source>
+            <translation>Nachrichten gehen an einen Server auf diesem Computer ({host})</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2737,6 +2727,41 @@
             <location filename="../../app/views/chat/full_context.py" />
             <source>The model's context is full. Continue here, or edit an earlier message.</source>
             <translation>Der Kontext des Modells ist voll. Machen Sie hier weiter, oder bearbeiten Sie eine frühere Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Cancel editing</source>
+            <translation>Bearbeiten abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Edit your message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Keeps this version and its replies</source>
+            <translation>Diese Version und ihre Antworten bleiben erhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Message</source>
+            <translation>Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Send the edited message</source>
+            <translation>Bearbeitete Nachricht senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_field.py" />
+            <source>Image {number}</source>
+            <translation>Bild {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_field.py" />
+            <source>This image is on a web page. Save it first, then attach the file.</source>
+            <translation>Dieses Bild liegt auf einer Webseite. Sichern Sie es zuerst und hängen Sie dann die Datei an.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -3116,7 +3141,7 @@
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
-            <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
+            <translation>Normales Dekodieren mit DFlash vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -3631,7 +3656,7 @@
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Plain step</source>
-            <translation>Einfacher Schritt</translation>
+            <translation>Normaler Schritt</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -3686,7 +3711,12 @@
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
             <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads the same amount for a whole block of tokens.</source>
-            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Token pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
+            <translation>{pair}: Normales Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Token pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
+            <source>{pair}: plain decoding reads {size} MB per token. That fits in the processor cache, so memory doesn't limit it.</source>
+            <translation>{pair}: Normales Dekodieren liest {size} MB pro Token. Das passt in den Cache des Prozessors, daher begrenzt der Speicher es nicht.</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -3716,12 +3746,22 @@
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Address for plain replies</source>
-            <translation>Adresse für einfache Antworten</translation>
+            <translation>Adresse für normale Antworten</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Certificate authority</source>
             <translation>Zertifizierungsstelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_card.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_card.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
@@ -3821,7 +3861,7 @@
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Turning off DFlash (add an address for plain replies)</source>
-            <translation>Ausschalten von DFlash (fügen Sie eine Adresse für einfache Antworten hinzu)</translation>
+            <translation>Ausschalten von DFlash (fügen Sie eine Adresse für normale Antworten hinzu)</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
@@ -3897,16 +3937,6 @@
             <location filename="../../app/views/models/endpoint_form.py" />
             <source>Choose…</source>
             <translation>Auswählen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Continuing a stopped reply (not in the server's API)</source>
-            <translation>Fortsetzen einer angehaltenen Antwort (nicht in der API des Servers)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Counting tokens before a reply (not in the server's API)</source>
-            <translation>Zählen der Token vor einer Antwort (nicht in der API des Servers)</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
@@ -4020,6 +4050,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
+            <source>Turn off Offline</source>
+            <translation>„Offline“ ausschalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>Ihre Nachrichten werden an diesen Server gesendet.</translation>
         </message>
@@ -4062,6 +4097,11 @@
             <location filename="../../app/views/models/model_menu.py" />
             <source>Auto: {drafter}</source>
             <translation>Automatisch: {drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Connection</source>
+            <translation>Verbindung</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -4334,11 +4374,6 @@
             <translation>Den Drafter an Ihre Nachrichten anpassen</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Turn off Offline</source>
-            <translation>„Offline“ ausschalten</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>12-megapixel image</source>
             <translation>Bild mit 12 Megapixeln</translation>
@@ -4416,7 +4451,7 @@
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>None (plain decoding)</source>
-            <translation>Keiner (einfaches Dekodieren)</translation>
+            <translation>Keiner (normales Dekodieren)</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4545,8 +4580,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
-            <source>Total</source>
-            <translation>Gesamt</translation>
+            <source>Total for one chat</source>
+            <translation>Gesamt für einen Chat</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4621,7 +4656,7 @@
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>{low} to {high}× the plain speed on {machine}</source>
-            <translation>{low}- bis {high}-fache einfache Geschwindigkeit auf {machine}</translation>
+            <translation>{low}- bis {high}-fache normale Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4641,7 +4676,7 @@
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>{ratio}× the plain speed on {machine}</source>
-            <translation>{ratio}-fache einfache Geschwindigkeit auf {machine}</translation>
+            <translation>{ratio}-fache normale Geschwindigkeit auf {machine}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4881,12 +4916,12 @@
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it empty for plain decoding. Slipstream never runs Python code from a repo.</source>
-            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
+            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird normal dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>This model can be used with plain decoding.</source>
-            <translation>Dieses Modell lässt sich mit einfachem Dekodieren verwenden.</translation>
+            <translation>Dieses Modell lässt sich mit normalem Dekodieren verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -5377,11 +5412,6 @@
             <location filename="../../app/views/settings/network_pane.py" />
             <source>Clear…</source>
             <translation>Löschen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings/network_pane.py" />
-            <source>Connection</source>
-            <translation>Verbindung</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/network_pane.py" />
@@ -6199,6 +6229,16 @@
             <translation>Vorheriger Treffer</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/message_focus.py" />
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_view.py" />
+            <source>The Left and Right keys move to its buttons</source>
+            <translation>Die Tasten Links und Rechts führen zu den Tasten der Nachricht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a Model…</source>
             <translation>Modell auswählen …</translation>
@@ -6207,6 +6247,11 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a model</source>
             <translation>Ein Modell auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Copy Message</source>
+            <translation>Nachricht kopieren</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -6222,6 +6267,11 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Hide thinking</source>
             <translation>Gedanken ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Reply</source>
+            <translation>Antwort</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -6275,8 +6325,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Copy Reply</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Copy reply</source>
             <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Details</source>
+            <translation>Details</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6292,6 +6352,11 @@
             <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Previous version</source>
             <translation>Vorherige Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>Neu generieren</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6772,11 +6837,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>Kopiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/controls.py" />
-            <source>Copy</source>
-            <translation>Kopieren</translation>
         </message>
         <message>
             <location filename="../../app/widgets/pairs_field.py" />
@@ -7435,8 +7495,8 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Slipstream connects to no other computer</source>
-            <translation>Slipstream verbindet sich mit keinem anderen Computer</translation>
+            <source>Slipstream connects to no other computer. Servers on this computer can be used.</source>
+            <translation>Slipstream verbindet sich mit keinem anderen Computer. Server auf diesem Computer lassen sich verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -7946,7 +8006,7 @@
             <location filename="../../mlx_engine/calibration/kernel_choice.py" />
             <source>kernel_slower_plain_steps</source>
             <extracomment>slows down plain decoding</extracomment>
-            <translation>bremst einfaches Dekodieren</translation>
+            <translation>bremst normales Dekodieren</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_choice.py" />
@@ -7964,7 +8024,7 @@
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
             <source>kernels_not_exact</source>
             <extracomment>not exact: with the kernels, DFlash and plain decoding differ by more than rounding error</extracomment>
-            <translation>nicht exakt: Mit den Kerneln weichen DFlash und einfaches Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
+            <translation>nicht exakt: Mit den Kerneln weichen DFlash und normales Dekodieren stärker voneinander ab, als Rundung erlaubt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/calibration/kernel_selection.py" />
@@ -8408,7 +8468,7 @@
             <location filename="../../mlx_engine/drafters/parts/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or use plain decoding.</extracomment>
-            <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
+            <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder verwenden Sie normales Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine/comparison.py" />
@@ -8756,7 +8816,7 @@
             <location filename="../../mlx_engine/loading/drafter_files.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is loaded. Choose another drafter, or use plain decoding.</extracomment>
-            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie einfaches Dekodieren.</translation>
+            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder verwenden Sie normales Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -10292,7 +10352,7 @@
             <location filename="../../mlx_engine/remote/remote_engine.py" />
             <source>remote_no_plain</source>
             <extracomment>“{host}” can't turn off speculative decoding. Add an address for plain replies to the connection.</extracomment>
-            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung eine Adresse für einfache Antworten hinzu.</translation>
+            <translation>„{host}“ kann nicht ohne Spekulation dekodieren. Fügen Sie der Verbindung eine Adresse für normale Antworten hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/remote_engine.py" />
@@ -10352,7 +10412,7 @@
             <location filename="../../mlx_engine/remote/server.py" />
             <source>remote_only_speculation</source>
             <extracomment>the connection has no address for plain replies</extracomment>
-            <translation>die Verbindung hat keine Adresse für einfache Antworten</translation>
+            <translation>die Verbindung hat keine Adresse für normale Antworten</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/server.py" />

@@ -999,6 +999,16 @@
             <translation>您的消息未发送，因为它所针对的模型不可用。</translation>
         </message>
         <message>
+            <location filename="../../app/session/notice.py" />
+            <source>Show in Finder</source>
+            <translation>在访达中显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/notice.py" />
+            <source>Show in Folder</source>
+            <translation>在文件夹中显示</translation>
+        </message>
+        <message>
             <location filename="../../app/session/outgoing.py" />
             <source>Pages of PDFs are read while their chat is open.</source>
             <translation>PDF 页面在其对话打开时读取。</translation>
@@ -2560,26 +2570,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>取消编辑</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Editing message</source>
-            <translation>正在编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Image {number}</source>
-            <translation>图像 {number}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Message</source>
-            <translation>消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>给 Slipstream 发消息</translation>
         </message>
@@ -2599,19 +2589,14 @@
             <translation>停止 (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>This image is on a web page. Save it first, then attach the file.</source>
-            <translation>此图像位于网页上。请先存储，然后附加该文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>{name} and {count} more</source>
-            <translation>{name} 和另外 {count} 个</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>拖放文件和图像即可附加</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/file_area.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} 和另外 {count} 个</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2642,6 +2627,11 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Importing “{name}”: {share}</source>
             <translation>正在导入“{name}”：{share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/foot.py" />
+            <source>Messages go to a server on this computer ({host})</source>
+            <translation>消息会发送到这台电脑上的服务器（{host}）</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2737,6 +2727,41 @@
             <location filename="../../app/views/chat/full_context.py" />
             <source>The model's context is full. Continue here, or edit an earlier message.</source>
             <translation>模型的上下文已满。可以在此继续，或编辑之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Cancel editing</source>
+            <translation>取消编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Edit your message</source>
+            <translation>编辑你的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Keeps this version and its replies</source>
+            <translation>保留此版本及其回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Message</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_editor.py" />
+            <source>Send the edited message</source>
+            <translation>发送编辑后的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_field.py" />
+            <source>Image {number}</source>
+            <translation>图像 {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message_field.py" />
+            <source>This image is on a web page. Save it first, then attach the file.</source>
+            <translation>此图像位于网页上。请先存储，然后附加该文件。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/notice_bar.py" />
@@ -3690,6 +3715,11 @@
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
+            <source>{pair}: plain decoding reads {size} MB per token. That fits in the processor cache, so memory doesn't limit it.</source>
+            <translation>{pair}：普通解码每个词元读取 {size} MB。这些数据可放入处理器缓存，因此不受内存限制。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/this_mac.py" />
             <source>{phase}: {share} of the limit</source>
             <translation>{phase}：达到上限的 {share}</translation>
         </message>
@@ -3722,6 +3752,16 @@
             <location filename="../../app/views/models/endpoint_card.py" />
             <source>Certificate authority</source>
             <translation>证书颁发机构</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_card.py" />
+            <source>Continuing a stopped reply (not in the server's API)</source>
+            <translation>继续已停止的回复（服务器的 API 不支持）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_card.py" />
+            <source>Counting tokens before a reply (not in the server's API)</source>
+            <translation>回复前计算词元数（服务器的 API 不支持）</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_card.py" />
@@ -3900,16 +3940,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Continuing a stopped reply (not in the server's API)</source>
-            <translation>继续已停止的回复（服务器的 API 不支持）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
-            <source>Counting tokens before a reply (not in the server's API)</source>
-            <translation>回复前计算词元数（服务器的 API 不支持）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Edit Connection</source>
             <translation>编辑连接</translation>
         </message>
@@ -4020,6 +4050,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
+            <source>Turn off Offline</source>
+            <translation>关闭“离线”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>Your messages are sent to this server.</source>
             <translation>您的消息会发送到此服务器。</translation>
         </message>
@@ -4062,6 +4097,11 @@
             <location filename="../../app/views/models/model_menu.py" />
             <source>Auto: {drafter}</source>
             <translation>自动：{drafter}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Connection</source>
+            <translation>连接</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -4334,11 +4374,6 @@
             <translation>根据您的消息调优草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Turn off Offline</source>
-            <translation>关闭“离线”</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/pair_facts.py" />
             <source>12-megapixel image</source>
             <translation>1200 万像素图像</translation>
@@ -4545,8 +4580,8 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
-            <source>Total</source>
-            <translation>合计</translation>
+            <source>Total for one chat</source>
+            <translation>单个聊天合计</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -5380,11 +5415,6 @@
         </message>
         <message>
             <location filename="../../app/views/settings/network_pane.py" />
-            <source>Connection</source>
-            <translation>连接</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings/network_pane.py" />
             <source>Connections</source>
             <translation>连接</translation>
         </message>
@@ -6199,6 +6229,16 @@
             <translation>上一个匹配项</translation>
         </message>
         <message>
+            <location filename="../../app/views/transcript/message_focus.py" />
+            <source>Copy</source>
+            <translation>拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_view.py" />
+            <source>The Left and Right keys move to its buttons</source>
+            <translation>使用左右方向键移到消息的按钮</translation>
+        </message>
+        <message>
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a Model…</source>
             <translation>选取模型…</translation>
@@ -6207,6 +6247,11 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Choose a model</source>
             <translation>选取模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Copy Message</source>
+            <translation>拷贝消息</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -6222,6 +6267,11 @@
             <location filename="../../app/views/transcript/message_views.py" />
             <source>Hide thinking</source>
             <translation>隐藏思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/message_views.py" />
+            <source>Reply</source>
+            <translation>回复</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/message_views.py" />
@@ -6275,8 +6325,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Copy Reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Copy reply</source>
             <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Details</source>
+            <translation>详细信息</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6292,6 +6352,11 @@
             <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Previous version</source>
             <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6772,11 +6837,6 @@
             <location filename="../../app/widgets/controls.py" />
             <source>Copied</source>
             <translation>已拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/controls.py" />
-            <source>Copy</source>
-            <translation>拷贝</translation>
         </message>
         <message>
             <location filename="../../app/widgets/pairs_field.py" />
@@ -7435,8 +7495,8 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Slipstream connects to no other computer</source>
-            <translation>Slipstream 不会连接任何其他电脑</translation>
+            <source>Slipstream connects to no other computer. Servers on this computer can be used.</source>
+            <translation>Slipstream 不会连接其他电脑。这台电脑上的服务器仍可使用。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
