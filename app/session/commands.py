@@ -18,6 +18,7 @@ from app.session.comparer import Comparer
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
 from app.storage.chat_tree import Turn
+from app.system.chat_link import link_to
 from app.text.language import number, tr
 
 Keys = QKeySequence.StandardKey
@@ -201,6 +202,9 @@ class Commands(QObject):
         def pin_title() -> str:
             return tr("Un&pin Chat") if pinned() else tr("&Pin Chat")
 
+        def copy_link(chat_id: str) -> None:
+            QGuiApplication.clipboard().setText(link_to(chat_id))
+
         def delete_title() -> str:
             count = len(self.target_chats)
             return tr("&Delete {count} Chats", count=number(count)) if count > 1 else tr("&Delete")
@@ -215,6 +219,7 @@ class Commands(QObject):
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", pin_title, lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single),
             Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), session.open_chat), ("Ctrl+D",), single),
+            Command("copy_link", tr("Copy Lin&k to Chat"), lambda: copy_link(single()), needs=single),
             Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
             Command("previous_chat", tr("Previous C&hat"), partial(self._step, -1), ("Ctrl+Alt+Up",), lambda: library.entries),
             Command("next_chat", tr("&Next Chat"), partial(self._step, 1), ("Ctrl+Alt+Down",), lambda: library.entries),

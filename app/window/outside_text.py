@@ -1,4 +1,4 @@
-"""Texts from other apps go into the message field, and are never sent.
+"""Texts from other apps go into the message field, and are never sent. Links open chats.
 
 They come from links, and from macOS's Services menu.
 """
@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.session.notice import Notice
-from app.system.chat_link import MAX_TEXT, text_of, too_long
+from app.system.chat_link import MAX_TEXT, read_link, too_long
 from app.text.language import tr, translated
 from app.text.plain_text import clean
 from app.window.main_window import MainWindow
@@ -35,16 +35,26 @@ class OutsideText(QObject):
 
     @Slot(str)
     def open_link(self, link: str) -> None:
-        """Open a new chat with a link's text, or say what is wrong with the link."""
+        """Open what a link names, or say what is wrong with the link."""
         if self._too_early:
             self._early.append(partial(self.open_link, link))
             return
         try:
-            text = text_of(link)
+            found = read_link(link)
         except UserError as error:
-            self._refuse(error)
+            self._refuse(translated(error.text))
             return
-        self.ask(text)
+        if found.place == "chat":
+            self._open_chat(found.chat)
+        else:
+            self.ask(found.text)
+
+    def _open_chat(self, chat_id: str) -> None:
+        if chat_id in self._services.library.entries:
+            self._services.session.open_chat(chat_id)
+            self._come_forward()
+        else:
+            self._refuse(tr("The chat of this link isn't here. It was deleted, or it is on another computer."))
 
     @Slot(str)
     def ask(self, text: str) -> None:
@@ -59,7 +69,7 @@ class OutsideText(QObject):
         if not session.in_new_chat:
             session.new_chat()
         if shown and len(message.draft) > MAX_DRAFT:
-            self._refuse(too_long())
+            self._refuse(translated(too_long().text))
             return
         if shown:
             message.put_back()
@@ -75,9 +85,9 @@ class OutsideText(QObject):
     def _too_early(self) -> bool:
         return not self._services.library.read and not self._window.quitting
 
-    def _refuse(self, error: UserError) -> None:
+    def _refuse(self, why: str) -> None:
         page = "guide#how-do-i-ask-about-text-in-another-app"
-        self._services.notices.post(Notice(translated(error.text), "error", topic="link", help=page))
+        self._services.notices.post(Notice(why, "error", topic="link", help=page))
         self._come_forward()
 
     def _come_forward(self) -> None:

@@ -1,4 +1,4 @@
-"""Links from other apps: only a text comes out of them, whatever they contain."""
+"""Links from other apps: only a text or a chat comes out of them, whatever they contain."""
 
 from urllib.parse import quote
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.system.chat_link import MAX_TEXT, is_chat_link, text_of
+from app.system.chat_link import MAX_TEXT, ChatLink, is_chat_link, link_to, read_link
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.visible import visible
 
@@ -18,16 +18,17 @@ FORM = "slipstream://new?text="
 @example("<script>alert(1)</script> & 100% + #1 \U0001f600")
 @example("Hello\u202eevil\u200b\U000e0041\x1b[31m\0")
 def test_the_text_arrives_with_everything_visible(text: str) -> None:
-    found = text_of(FORM + quote(text, safe=""))
+    found = read_link(FORM + quote(text, safe="")).text
     assert visible(found) == found == found.strip() and "\r" not in found and "\n\n\n" not in found
     wanted = visible("\n".join(text.splitlines()))
     assert found.split() == wanted.split()
 
 
-@given(st.text(max_size=60) | st.text("slipstream:/new?text=&#%@", max_size=60).map(lambda text: "slipstream:" + text))
-def test_any_link_gives_a_text_or_an_error_for_the_user(link: str) -> None:
+@given(st.text(max_size=60) | st.text("slipstream:/newquickcha?text=&#%@", max_size=60).map(lambda text: "slipstream:" + text))
+def test_any_link_gives_a_place_or_an_error_for_the_user(link: str) -> None:
     try:
-        assert visible(text_of(link)) == text_of(link)
+        found = read_link(link)
+        assert visible(found.text) == found.text and (not found.text or not found.chat)
     except UserError as error:
         assert "slipstream://new?text=" in str(error)
     else:
@@ -50,7 +51,18 @@ def test_any_link_gives_a_text_or_an_error_for_the_user(link: str) -> None:
     ],
 )
 def test_the_forms_of_a_link(link: str, text: str) -> None:
-    assert is_chat_link(link) and text_of(link) == text
+    assert is_chat_link(link) and read_link(link) == ChatLink("new", text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80))
+@example("../x?y&z#%41/")
+def test_the_link_to_a_chat_gives_its_id(chat: str) -> None:
+    assert read_link(link_to(chat)) == ChatLink("chat", chat=chat)
+
+
+def test_a_link_opens_the_quick_chat_with_or_without_a_text() -> None:
+    assert read_link("slipstream://quick") == read_link("slipstream://Quick/?text=") == ChatLink("quick")
+    assert read_link("slipstream://quick?text=a%20b") == ChatLink("quick", "a b")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +82,11 @@ def test_the_forms_of_a_link(link: str, text: str) -> None:
         "slipstream://new:80?text=x",
         "slipstream://new.example.org?text=x",
         "slipstream:///etc/passwd",
+        "slipstream://chat",
+        "slipstream://chat/",
+        "slipstream://chat/x/y",
+        "slipstream://chat/x?text=y",
+        "slipstream://quickly",
         "slipstream:new?text=x",
         "https://new?text=x",
         " slipstream://new?text=x",
@@ -77,13 +94,13 @@ def test_the_forms_of_a_link(link: str, text: str) -> None:
 )
 def test_links_that_ask_for_anything_else_are_refused(link: str) -> None:
     with pytest.raises(UserError, match="can't open this link"):
-        text_of(link)
+        read_link(link)
 
 
 @pytest.mark.parametrize("char", ["x", "\U0001f600"])
 def test_a_text_has_a_limit(char: str) -> None:
     link = FORM + quote(char * MAX_TEXT)
-    assert text_of(link) == char * MAX_TEXT
+    assert read_link(link).text == char * MAX_TEXT
     for longer in (link + quote(char), FORM + "%41" * 10**6, "slipstream://" + "x" * 10**6):
         with pytest.raises(UserError, match="too long"):
-            text_of(longer)
+            read_link(longer)

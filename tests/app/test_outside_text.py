@@ -6,13 +6,13 @@ from threading import Event
 
 import pytest
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QFileOpenEvent, QKeyEvent
+from PySide6.QtGui import QFileOpenEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.application import FileOpening
 from app.session import next_message
-from app.system.chat_link import MAX_TEXT
+from app.system.chat_link import MAX_TEXT, link_to
 from app.window import outside_text
 from app.window.dock_menu import _new_chat, set_dock_menu
 from app.window.outside_text import OutsideText
@@ -158,6 +158,55 @@ def test_a_link_that_cannot_be_used_changes_nothing(start: Start, monkeypatch: p
     assert app.window.composer.text == "fits" and app.session.chat.empty
     outside.open_link(LINK + "x")
     assert "too long" in app.notices[-1] and app.window.composer.text == "fits"
+
+
+def test_the_copied_link_to_a_chat_opens_it(start: Start) -> None:
+    app = start()
+    outside = OutsideText(app.window)
+    assert not app.can("copy_link"), "a new chat isn't in the library"
+    app.ask("One")
+    first = app.session.chat
+    app.run("copy_link")
+    assert QGuiApplication.clipboard().text() == link_to(first.id)
+    app.run("new_chat")
+    app.type("Mine")
+    app.window.showMinimized()
+    outside.open_link(QGuiApplication.clipboard().text())
+    app.until(lambda: app.session.chat is first)
+    assert not app.window.isMinimized() and not app.notices and app.window.composer.text == ""
+    app.run("new_chat")
+    assert app.window.composer.text == "Mine"
+
+
+def test_a_link_to_a_chat_that_is_not_here_says_so(start: Start) -> None:
+    app = start()
+    outside = OutsideText(app.window)
+    app.ask("One")
+    first = app.session.chat
+    app.library.delete([first.id])
+    app.ask("Two")
+    second = app.session.chat
+    for chat_id in (first.id, "unknown"):
+        outside.open_link(link_to(chat_id))
+        assert app.notices == ["The chat of this link isn't here. It was deleted, or it is on another computer."]
+        assert app.session.chat is second
+    app.library.undo()
+    outside.open_link(link_to(first.id))
+    app.until(lambda: app.session.chat.id == first.id)
+
+
+def test_a_link_to_a_chat_that_starts_the_app_opens_it(start: Start, tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    app.ask("One")
+    first = app.session.chat.id
+    app.run("new_chat")
+    app.ask("Two")
+    app.quit()
+    again = start(data=tmp_path, loaded=False)
+    OutsideText(again.window).open_link(link_to(first))
+    again.load()
+    again.until(lambda: again.session.chat.id == first)
+    assert again.texts[0][0] == "One"
 
 
 def test_a_link_keeps_the_settings_of_an_empty_chat(start: Start) -> None:
