@@ -222,7 +222,7 @@ def run(arguments: list[str]) -> int:
     instance.link_passed.connect(outside.open_link)
     for link in links:
         outside.open_link(link)
-    slipstream.service = offer_service(outside.ask)
+    slipstream.service = offer_service(outside.ask_quickly)
     set_dock_menu(slipstream.window)
     slipstream.ended.connect(app.quit)
     slipstream.start()

@@ -150,6 +150,21 @@ def _check_plugins() -> "CheckResult":
     return CheckResult("qt plugins", "fail" if failed else "ok", "; ".join(failed) or f"{len(names)} loaded")
 
 
+def _check_quick_access() -> "CheckResult":
+    """Register shortcuts, read the selected text if that is allowed, find the voice."""
+    from app.system.quick_access import SHORTCUTS, MacAccess
+    from app.system.speech import Speaker
+    from mlx_engine.calibration.self_check import CheckResult
+
+    if sys.platform != "darwin":
+        return CheckResult("quick chat", "skipped", "requires a Mac")
+    access, voice = MacAccess(), Speaker().available
+    registered = all(access.set_shortcut(shortcut) for shortcut in (*SHORTCUTS, ""))
+    selected = len(access.selected_text())  # 0 without the permission
+    detail = f"{registered=}, {voice=}, {selected} characters selected"
+    return CheckResult("quick chat", "ok" if registered and voice else "fail", detail)
+
+
 def _check_window() -> Iterator["CheckResult"]:
     """Open the window, show a reply of the demo pair, and close the window."""
     from PySide6.QtCore import QTimer
@@ -162,6 +177,7 @@ def _check_window() -> Iterator["CheckResult"]:
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)
     yield _check_plugins()
+    yield _check_quick_access()
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
         slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder), data=Path(folder)))

@@ -36,6 +36,10 @@ class NewReplies(QObject):
     def __contains__(self, chat_id: str) -> bool:
         return chat_id in self._chats
 
+    def see(self, chat_id: str) -> None:
+        """Record that the user sees a chat that isn't open."""
+        self._remove([chat_id])
+
     @Slot(object)
     def _add(self, run: ReplyRun) -> None:
         if run.chat.id != self._session.chat.id and run.chat.id in self._library.entries:

@@ -81,6 +81,15 @@ class Notices(QObject):
         self._show([one for one in self.valid if not one.passing])
 
     @Slot()
+    def clear_lasting(self) -> None:
+        """Remove the notices that don't go away after a while."""
+        self._show([one for one in self.valid if one.passing])
+
+    @Slot()
+    def clear_all(self) -> None:
+        self._show([])
+
+    @Slot()
     def close_latest(self) -> None:
         self._show(self.valid[:-1])
 

@@ -12,6 +12,7 @@ from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
 from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast
+from app.system.quick_access import SHORTCUTS, shortcut_name
 from app.text.language import LANGUAGES, tr, translated
 from mlx_engine.api_server import PORT
 from mlx_engine.contract.errors import UserError
@@ -198,6 +199,28 @@ class Preferences(QObject):
         False,
         lambda: tr("Load models on request"),
         help=lambda: tr("Programs can ask the server for another downloaded model, which replaces the loaded one."),
+        pane="general",
+    )
+    quick_shortcut = Setting(
+        "quick_shortcut",
+        "off",
+        lambda: tr("Shortcut for Quick Chat"),
+        choices=lambda: {"off": tr("Off"), **{keys: shortcut_name(keys) for keys in SHORTCUTS}},
+        help=lambda: tr("Opens a small window over any app."),
+        pane="general",
+    )
+    quick_selection = Setting(
+        "quick_selection",
+        False,
+        lambda: tr("Start Quick Chat with the selected text"),
+        help=lambda: tr("macOS asks you for the Accessibility permission."),
+        pane="general",
+    )
+    menu_bar_icon = Setting(
+        "menu_bar_icon",
+        False,
+        lambda: tr("Show an icon in the menu bar"),
+        help=lambda: tr("Its menu opens Quick Chat, chats, and the window."),
         pane="general",
     )
     server_port = Setting("server_port", PORT, lambda: tr("Port"), allowed=range(65536), pane=None)

@@ -37,7 +37,9 @@ from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.preferences import Look, Preferences
 from app.session.projects import Projects
+from app.session.quick_chat import QuickChat
 from app.session.quiet_mode import QuietMode
+from app.session.read_aloud import ReadAloud
 from app.session.recent_models import RecentModels
 from app.session.reply_runner import ReplyRunner
 from app.session.reply_speeds import ReplySpeeds
@@ -93,6 +95,10 @@ class Services(QObject):
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
         parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine)
         self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), self)
+        reading = (self.tools, reply_runner, self.new_replies, drafts, self.message)
+        self.read_aloud = ReadAloud(session, library, self)
+        self.quick = QuickChat(session, activity, library, loader, *reading, self)
+        self.quick.left.connect(self.read_aloud.stop_in)
         context = (self.engine, self.meter, self.message, self.preferences)
         self.compactor = Compactor(session, activity, loader, *context, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
@@ -219,6 +225,7 @@ class Services(QObject):
         if self._closed:
             return
         self._closed = True
+        self.read_aloud.stop()
         self.server.close()
         self.picker.close()
         self.benchmark.close()
@@ -231,6 +238,7 @@ class Services(QObject):
 
     def save_chats(self) -> None:
         self.message.end()  # first: else the end of reading files and pages would send what waits for them
+        self.quick.end()
         self.library.cancel_imports()
         self.chat_pages.stop()
         self.attachments.end()

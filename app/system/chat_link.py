@@ -1,7 +1,7 @@
 """Links that open a new chat, the quick chat, or a chat of the library.
 
-`slipstream://new?text=…` and `slipstream://quick?text=…` put a text into a message field, and `slipstream://chat/ID` opens a chat. Any
-page or program can open one, so a link can do nothing else, and most invisible characters in its text are shown.
+`slipstream://new?text=…` and `slipstream://quick?text=…` put a text into a message field, and `slipstream://chat/ID` opens a chat.
+Any page or program can open one, so a link can do nothing else, and most invisible characters in its text are shown.
 """
 
 import re
@@ -15,9 +15,7 @@ from mlx_engine.contract.visible import visible
 SCHEME = "slipstream"
 MAX_TEXT = 20_000  # characters
 MAX_LINK = 12 * MAX_TEXT + 100  # an emoji is 12 characters of a link
-_FORM = re.compile(
-    rf"{SCHEME}://((?P<place>new|quick)/?(\?(text=(?P<text>[^&#]*))?)?|chat/(?P<chat>[^/?&#]+)/?)", re.IGNORECASE
-)
+_FORM = re.compile(rf"{SCHEME}://((?P<place>new|quick)/?(\?(text=(?P<text>[^&#]*))?)?|chat/(?P<chat>[^/?&#]+)/?)", re.IGNORECASE)
 _EMPTY_LINES = re.compile(r"\n([^\S\n]*\n){2,}")
 
 

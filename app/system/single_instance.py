@@ -18,6 +18,7 @@ RAISE = b"raise\n"
 OPEN = b"open "  # followed by a link; before RAISE
 DONE = b"done\n"
 MAX_LINE = len(OPEN) + MAX_LINK + 2
+_PASSED = "passed"  # property of a socket that a link came through
 MAX_ADDRESS = 90  # bytes; macOS allows 103, and Qt briefly uses a longer name
 
 
@@ -50,7 +51,7 @@ class SingleInstance(QObject):
         return True
 
     def raise_first(self, links: Sequence[str] = (), timeout_ms: int = 10_000) -> bool:
-        """Have the first instance open links and show its window.
+        """Have the first instance open links, or show its window if there are none.
 
         Returns:
             Whether it responded.
@@ -91,10 +92,12 @@ class SingleInstance(QObject):
         while socket.canReadLine():
             line = bytes(socket.readLine().data())
             if line == RAISE:
-                self.raise_requested.emit()
+                if not socket.property(_PASSED):
+                    self.raise_requested.emit()
                 socket.write(DONE)
                 socket.flush()
             elif line.startswith(OPEN):
+                socket.setProperty(_PASSED, True)
                 self.link_passed.emit(line.removeprefix(OPEN).decode("ascii", "replace").strip())
         if socket.bytesAvailable() > MAX_LINE:
             socket.abort()

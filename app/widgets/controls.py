@@ -84,6 +84,7 @@ ICONS = {
     "document": '<path d="M4.5 2.5H10.5L13.5 5.5V15.5H4.5ZM10.5 2.5V5.5H13.5M7 9H11M7 12H11"/>',
     "copy": '<rect x="6.5" y="6.5" width="8.5" height="8.5" rx="1.8"/><path d="M4.5 11.5L3 10.7V4.8L4.8 3H10.7L11.5 4.5"/>',
     "check": '<path d="M3.5 9.5L7.3 13L14.5 5"/>',
+    "speaker": '<path d="M3 7H5.5L9 4V14L5.5 11H3ZM11.6 6.6A3.6 3.6 0 0 1 11.6 11.4M13.6 4.6A6.4 6.4 0 0 1 13.6 13.4"/>',
     "again": '<path d="M14.6 9A5.6 5.6 0 1 1 12.6 4.7M12.9 2.3V5H10.2"/>',
     "columns": '<rect x="2.5" y="3.5" width="5.2" height="11" rx="1.4"/><rect x="10.3" y="3.5" width="5.2" height="11" rx="1.4"/>',
     "chart": '<path d="M2.5 15H15.5M4.8 15V10M9 15V4M13.2 15V7.5"/>',

@@ -1,21 +1,22 @@
 """The app's dialogs, each open at most once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFontMetrics, QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QSystemTrayIcon, QWidget
 
 from app.session.compare_run import CompareRun
 from app.session.help_pages import TUNING_PAGE
 from app.session.notice import Notice
-from app.session.preferences import Pane, Preferences
+from app.session.preferences import Pane, Preferences, Setting
 from app.session.services import Services
 from app.session.tuning_survey import loaded_pair
 from app.session.updates import Release, licenses
 from app.storage.settings import ChatSettings
 from app.storage.wording import percent
+from app.system.quick_access import has_shortcuts
 from app.text.language import tr
 from app.views.chat.chat_settings import ChatSettingsDialog, ChatSettingsForm
 from app.views.chat.project_settings import ProjectSettingsDialog
@@ -130,7 +131,7 @@ class Dialogs(QObject):
 
     @Slot()
     def show_settings(self, pane: Pane | None = None) -> None:
-        hidden = () if self._services.updates.release.has_updates else (Preferences.check_for_updates.key,)
+        hidden = {setting.key for setting in self._without_effect()}
         parts: dict[Pane, Callable[[Form], QWidget | None]] = {
             "models": lambda form: ModelSettings(self._theme, self._picker),
             "chats": lambda form: self._new_chat_settings(),
@@ -142,6 +143,16 @@ class Dialogs(QObject):
         dialog = self._show(SettingsDialog, self._services.preferences, parts, hidden=hidden)
         if pane is not None:
             dialog.show_pane(pane)
+
+    def _without_effect(self) -> Iterator[Setting]:
+        """Yield the settings that do nothing in this build or on this system."""
+        if not self._services.updates.release.has_updates:
+            yield Preferences.check_for_updates
+        if not has_shortcuts():
+            yield Preferences.quick_shortcut
+            yield Preferences.quick_selection
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            yield Preferences.menu_bar_icon
 
     @Slot()
     def _show_model_settings(self) -> None:

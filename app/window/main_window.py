@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.rendering.clipboard import copy_markdown
-from app.session.commands import Menu
+from app.session.commands import Command, Menu
 from app.session.preferences import Preferences
 from app.session.recommendation import recommend
 from app.session.reply_run import ReplyRun
@@ -42,6 +42,8 @@ from app.window.chat_files import ChatFiles
 from app.window.dialogs import Dialogs
 from app.window.focus_keeper import FocusKeeper
 from app.window.menus import Menus
+from app.window.quick_entry import QuickEntry
+from app.window.reading_aloud import read_aloud_command, read_replies_aloud
 from app.window.screenshot import Screenshot
 from app.window.sidebar_split import SidebarSplit
 from app.window.top_bar import TopBar
@@ -93,7 +95,12 @@ class MainWindow(QMainWindow):
         self.drop_target = DropTarget(theme, self)
         self.drop_target.dropped.connect(self._attach)
         self.dialogs = Dialogs(self, theme, services)
+        read_replies_aloud(self.transcript.message_actions, services)
+        self.quick = QuickEntry(self, theme, services, self.transcript.message_actions)
+        self.quick.left.connect(self.bring_to_front)
+        self.closed.connect(self.quick.close)
         self._add_commands()
+        self.quick.start()
 
         self.top_bar.sidebar.clicked.connect(self.split.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.dialogs.show_chat_settings)
@@ -185,6 +192,8 @@ class MainWindow(QMainWindow):
         commands.add(*project_commands(commands, services.projects, self.dialogs))
         commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))
+        commands.add(read_aloud_command(services))
+        commands.add(self.quick.command(), Command("show_window", tr("Show Slipstream"), self.bring_to_front, in_palette=False))
         commands.add(*ChatFiles(self, services.library, services.attachments, commands).commands())
         commands.add(Screenshot(services.attachments, self.composer.focus, self).command())
         commands.add(*appearances, *contrasts)
@@ -398,7 +407,7 @@ class MainWindow(QMainWindow):
     @Slot(Qt.ApplicationState)
     def _reopen(self, state: Qt.ApplicationState) -> None:
         """Show the window after a click on the Dock icon."""
-        if state == Qt.ApplicationState.ApplicationActive and self._in_dock:
+        if state == Qt.ApplicationState.ApplicationActive and self._in_dock and not self.services.quick.shown:
             self._in_dock = False
             self.bring_to_front()
 

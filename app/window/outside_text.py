@@ -1,4 +1,4 @@
-"""Texts from other apps go into the message field, and are never sent. Links open chats.
+"""Texts from other apps go into a message field, and are never sent.
 
 They come from links, and from macOS's Services menu.
 """
@@ -20,7 +20,7 @@ MAX_DRAFT = 5 * MAX_TEXT  # characters of a draft that other apps may add to
 
 
 class OutsideText(QObject):
-    """The way of texts from other apps into a new chat.
+    """The way of texts from other apps into a new chat or the quick chat.
 
     Those that come before the chats are read wait, because the chat that was open last is then opened. Those that come while
     the app quits are saved as a draft.
@@ -46,8 +46,31 @@ class OutsideText(QObject):
             return
         if found.place == "chat":
             self._open_chat(found.chat)
+        elif found.place == "quick":
+            self.ask_quickly(found.text)
         else:
             self.ask(found.text)
+
+    @Slot(str)
+    def ask_quickly(self, text: str) -> None:
+        """Open the quick window with a text in its message field, below what is there.
+
+        While the app quits, the text becomes a draft.
+        """
+        if self._too_early:
+            self._early.append(partial(self.ask_quickly, text))
+            return
+        if self._window.quitting:
+            self.ask(text)
+            return
+        quick, shown = self._services.quick, visible(clean(text)).strip()
+        if len(quick.text) > MAX_DRAFT:
+            self._refuse(translated(too_long().text))
+            return
+        self._window.quick.open(shown)
+        quick.pause()
+        if shown:
+            quick.notices.post(Notice(_ask_to_read(), topic="link"))
 
     def _open_chat(self, chat_id: str) -> None:
         if chat_id in self._services.library.entries:
@@ -74,8 +97,7 @@ class OutsideText(QObject):
         if shown:
             message.put_back()
             message.add(shown)
-            notice = tr("This text comes from another app. Read it before you send it.")
-            self._services.notices.post(Notice(notice, topic="link"))
+            self._services.notices.post(Notice(_ask_to_read(), topic="link"))
         self._come_forward()
         self._window.composer.focus()
         if self._window.quitting:
@@ -100,3 +122,7 @@ class OutsideText(QObject):
         early, self._early = self._early, []
         for use in early:
             use()
+
+
+def _ask_to_read() -> str:
+    return tr("This text comes from another app. Read it before you send it.")

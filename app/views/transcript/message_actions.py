@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.storage.chat_tree import Node
+from app.storage.chat_tree import Node, Turn
 
 
 class MessageActions(QObject):
@@ -24,11 +24,15 @@ class MessageActions(QObject):
     summary_edited = Signal(object, str)  # Node, and its new summary
     compact_undone = Signal()
     page_requested = Signal(object)  # PageRead
+    read_aloud = Signal(object)  # Turn whose reply is read, or isn't any more
+    reading_changed = Signal()
     can_resume_changed = Signal()
     can_change_summary_changed = Signal()
 
     editing_changed = Signal()  # `editing`
 
+    can_read_aloud = False  # whether the system has a voice
+    reading: Turn | None = None  # whose reply is being read
     can_resume = True  # whether the loaded pair or server can continue replies
     can_change_summary = True  # whether nothing runs in the chat
 
@@ -37,6 +41,10 @@ class MessageActions(QObject):
         self.summary_edits: dict[str, str] = {}  # unsaved summaries, by the ID of the message
         self.editing: Node | None = None  # the message that is being edited
         self.make_editor: Callable[[], QWidget] = QWidget
+
+    def set_reading(self, turn: Turn | None) -> None:
+        self.reading = turn
+        self.reading_changed.emit()
 
     def set_can_resume(self, can: bool) -> None:
         self.can_resume = can

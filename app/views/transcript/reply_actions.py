@@ -87,20 +87,24 @@ class ReplyActions(QWidget):
         self.details.setCheckable(True)
         self.details.toggled.connect(stats.show_details)
         self.copy = CopyButton(theme, tr("Copy reply"), lambda: copy_markdown(turn.reply.text))
+        self.read_aloud = IconButton(theme, "speaker", tr("Read aloud"))
+        self.read_aloud.setCheckable(True)
+        self.read_aloud.clicked.connect(lambda: actions.read_aloud.emit(turn))
         self.regenerate = IconButton(theme, "again", tr("Regenerate (keeps this reply)"))
         self.regenerate.clicked.connect(lambda: actions.retry.emit(turn))
         self.compare = IconButton(theme, "columns", tr("Answer this prompt with and without DFlash, side by side"))
         self.compare.clicked.connect(lambda: actions.compare.emit(turn))
         self.resume = button(tr("Continue"), tr("Continue this reply"), "quiet", lambda: actions.resume.emit(turn))
-        self.icons = self.details, self.copy, self.regenerate, self.compare
+        self.icons = self.details, self.copy, self.read_aloud, self.regenerate, self.compare
         self.titles: dict[QAbstractButton, str] = {  # in the message's menu
             self.copy: tr("Copy Reply"),
+            self.read_aloud: "",  # see `_show_reading`
             self.regenerate: tr("Regenerate"),
             self.resume: tr("Continue"),
             self.compare: tr("Compare"),
             self.details: tr("Details"),
         }
-        self._buttons: tuple[QAbstractButton, ...] = (self.details, self.copy, self.regenerate, self.resume, self.compare)
+        self._buttons: tuple[QAbstractButton, ...] = (*self.icons, self.resume)
         # Icons and figures that aren't drawn leave no gap before what always is.
         self.lead = QWidget(stats)
         self.versions = VersionStepper(theme, turn.answered, actions, self.lead) if turn.answered is not None else None
@@ -111,6 +115,8 @@ class ReplyActions(QWidget):
         self._available: tuple[bool, ...] = ()
         self._enable_resume()
         actions.can_resume_changed.connect(self._enable_resume)
+        self._show_reading()
+        actions.reading_changed.connect(self._show_reading)
         self.hide()  # until `refresh`
         self.lead.hide()
 
@@ -119,12 +125,21 @@ class ReplyActions(QWidget):
         self.resume.setEnabled(self._actions.can_resume)
         self.resume.setToolTip("" if self._actions.can_resume else tr("This server can't continue a reply."))
 
+    @Slot()
+    def _show_reading(self) -> None:
+        is_read = self._actions.reading is self._turn
+        self.read_aloud.setChecked(is_read)
+        self.read_aloud.set_name(tr("Stop reading aloud") if is_read else tr("Read aloud"))
+        self.titles[self.read_aloud] = tr("Stop Reading Aloud") if is_read else tr("Read Aloud")
+
     def refresh(self) -> None:
         """Show the buttons that currently apply to the reply."""
         reply, asked = self._turn.reply, self._turn.asked is not None
         ended = not reply.running
         measured = ended and reply.stats is not None
-        available = (measured, ended and bool(reply.answer), ended and asked, reply.can_continue, self._turn.can_compare)
+        answered = ended and bool(reply.answer)
+        speaks = answered and self._actions.can_read_aloud
+        available = (measured, answered, speaks, ended and asked, self._turn.can_compare, reply.can_continue)
         if available == self._available:
             return
         self._available = available

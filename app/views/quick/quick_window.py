@@ -1,0 +1,149 @@
+"""A small window for one question, over the app in front."""
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent, QTextCursor
+from PySide6.QtWidgets import QDialog, QFrame
+
+from app.session.pair_session import PairLoader
+from app.session.quick_chat import QuickChat
+from app.session.reply_runner import ReplyRunner
+from app.storage.chat_tree import Turn
+from app.storage.wording import percent
+from app.text.language import tr
+from app.views.chat.foot_bar import FootBar
+from app.views.chat.notice_bar import NoticeBar
+from app.views.transcript.transcript import Transcript
+from app.widgets.controls import announce, button, small_label
+from app.widgets.growing_field import GrowingField
+from app.widgets.layout import SCREEN_SHARE, column, row
+from app.widgets.send_button import SendButton
+from app.widgets.theme import Theme, set_look
+
+WIDTH, HEIGHT = 560, 460  # with a reply, at the default text size
+PAD = 8  # around the message field
+MARGINS = (12, 10, 12, 8)
+
+
+class QuickWindow(QDialog):
+    """The quick chat's messages, and a field for the next one. Esc closes the window."""
+
+    open_requested = Signal()  # go on in the main window
+
+    def __init__(self, theme: Theme, quick: QuickChat, reply_runner: ReplyRunner, loader: PairLoader) -> None:
+        super().__init__(None, Qt.WindowType.Tool | Qt.WindowType.WindowStaysOnTopHint)
+        self.setAttribute(Qt.WidgetAttribute.WA_MacAlwaysShowToolWindow)  # else it would hide when another app is in front
+        self.setWindowTitle(tr("Quick Chat"))
+        self._theme, self._quick, self._loader = theme, quick, loader
+        self.transcript = Transcript(theme, self)
+        self.transcript.hide()
+        self.notices = NoticeBar(theme, quick.notices)
+        self.waiting = FootBar(theme, tr("Cancel"), tr("Don't send the message"))
+        set_look(self.waiting, "waiting")
+        self.waiting.button.clicked.connect(quick.cancel)
+        composer = QFrame(self)
+        set_look(composer, "composer")
+        self.field = GrowingField(tr("Message Slipstream"), parent=composer)
+        self.field.setAccessibleName(tr("Message"))
+        self.button = SendButton(theme)
+        row((self.field, 1), (self.button, 0, Qt.AlignmentFlag.AlignBottom), margins=(PAD,) * 4, parent=composer)
+        self.model = small_label(theme, look="faint", elided=True)
+        self.open_button = button(tr("Open in Slipstream"), tr("Go on in the main window"), "quiet", self.open_requested.emit)
+        foot = row((self.model, 1), self.open_button)
+        parts = ((self.transcript, 1), self.notices, self.waiting, composer, foot)
+        self._parts = column(*parts, spacing=6, margins=MARGINS, parent=self)
+        for made in (self.open_button, self.waiting.button):
+            made.setAutoDefault(False)  # Return sends
+        self.field.submitted.connect(quick.submit)
+        self.field.textChanged.connect(lambda: quick.write(self.field.toPlainText()))
+        self.field.textChanged.connect(self._show_state)
+        self.button.clicked.connect(self._press)
+        for keys, act in ((QKeySequence.StandardKey.Close, self.close), (QKeySequence.StandardKey.New, quick.restart)):
+            QShortcut(keys, self).activated.connect(act)
+        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self.open_requested)
+        quick.replaced.connect(self._show_text)
+        quick.changed.connect(self._show_state)
+        quick.restarted.connect(self._show_turns)
+        quick.turn_added.connect(self._add_turn)
+        quick.notices.posted.connect(lambda notice: announce(self, notice.text))
+        reply_runner.changed.connect(self._refresh)
+        for signal in (loader.changed, loader.loaded):
+            signal.connect(self._show_state)
+        self._show_text()
+        self._show_turns()
+        self._show_state()
+
+    @property
+    def _stops(self) -> bool:
+        """Whether the button stops the reply: no message is there, or it waits."""
+        return self._quick.running and (not self._quick.text.strip() or bool(self._quick.note))
+
+    @Slot()
+    def _press(self) -> None:
+        if self._stops:
+            self._quick.stop()
+        else:
+            self._quick.submit()
+
+    @Slot()
+    def _show_text(self) -> None:
+        if self._quick.text != self.field.toPlainText():
+            self.field.setPlainText(self._quick.text)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+
+    @Slot()
+    def _show_state(self) -> None:
+        self.waiting.show_text(self._quick.note)
+        self.button.show_as("stop" if self._stops else "send", self._stops or bool(self._quick.text.strip()))
+        if self._stops:
+            self.button.setToolTip(tr("Stop"))  # Esc closes the window
+        loader = self._loader
+        if loader.progress is not None:
+            text = f"{tr('Loading…')} {percent(loader.progress.fraction)}"
+        elif loader.sent_to:
+            text = tr("Messages go to {host}", host=loader.sent_to)
+        else:
+            text = loader.pair.name if loader.pair is not None else tr("No models loaded")
+        self.model.setText(text)
+        self.transcript.message_actions.set_can_resume(loader.can_continue)
+
+    @Slot()
+    def _show_turns(self) -> None:
+        """Show another chat. A new one needs no place for messages."""
+        turns = self._quick.chat.turns
+        self.transcript.clear()
+        self.transcript.show_turns(turns)
+        self._fit(bool(turns))
+
+    @Slot(object)
+    def _add_turn(self, turn: Turn) -> None:
+        self._fit(True)
+        self.transcript.add_turn(turn)
+
+    @Slot(object)
+    def _refresh(self, turn: Turn) -> None:
+        if self.transcript.shows(turn):
+            self.transcript.refresh(turn)
+
+    def _fit(self, has_turns: bool) -> None:
+        """Make the window as high as it needs to be."""
+        if has_turns == self.transcript.isVisibleTo(self) and self.isVisible():
+            return
+        self.transcript.setVisible(has_turns)
+        self._parts.activate()
+        size = QSize(self._theme.scaled(WIDTH), self._theme.scaled(HEIGHT) if has_turns else self._parts.sizeHint().height())
+        self.resize(size.boundedTo(self.screen().availableSize() * SCREEN_SHARE))
+
+    def event(self, event: QEvent) -> bool:
+        """Fit the height again after a notice or a long text, unless there are messages."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.transcript.isHidden():
+            self.resize(self.width(), self._parts.sizeHint().height())
+        return handled
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.field.setFocus()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._quick.hide()
