@@ -370,6 +370,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Copy Lin&amp;k to Chat</source>
+            <translation>Lin&amp;k zum Chat kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Dupl&amp;icate</source>
             <translation>Dupli&amp;zieren</translation>
         </message>
@@ -1150,6 +1155,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Its menu opens Quick Chat, chats, and the window.</source>
+            <translation>Das Menü öffnet den Schnellchat, Chats und das Fenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
@@ -1165,8 +1175,18 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Offline</source>
             <translation>Offline</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Opens a small window over any app.</source>
+            <translation>Öffnet ein kleines Fenster über jeder App.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1215,6 +1235,16 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Shortcut for Quick Chat</source>
+            <translation>Kurzbefehl für den Schnellchat</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Show an icon in the menu bar</source>
+            <translation>Symbol in der Menüleiste anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Show token sources</source>
             <translation>Token-Herkunft anzeigen</translation>
         </message>
@@ -1232,6 +1262,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Standard</source>
             <translation>Standard</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Start Quick Chat with the selected text</source>
+            <translation>Schnellchat mit dem ausgewählten Text beginnen</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1292,6 +1327,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>Unterstreicht in Antworten entworfene, kopierte und vom Zielmodell stammende Token verschieden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>macOS asks you for the Accessibility permission.</source>
+            <translation>macOS fragt nach der Berechtigung „Bedienungshilfen“.</translation>
         </message>
         <message>
             <location filename="../../app/session/projects.py" />
@@ -2477,11 +2517,6 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Name:</source>
             <translation>Name:</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>Aus</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -5184,6 +5219,26 @@
             <translation>„{name}“ fehlt und kann nicht angezeigt werden.</translation>
         </message>
         <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Go on in the main window</source>
+            <translation>Im Hauptfenster weitermachen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>No models loaded</source>
+            <translation>Keine Modelle geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Open in Slipstream</source>
+            <translation>In Slipstream öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Quick Chat</source>
+            <translation>Schnellchat</translation>
+        </message>
+        <message>
             <location filename="../../app/views/server/server_dialog.py" />
             <source>API key</source>
             <translation>API-Schlüssel</translation>
@@ -6360,8 +6415,28 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Read Aloud</source>
+            <translation>Vorlesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop Reading Aloud</source>
+            <translation>Vorlesen beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Read aloud</source>
+            <translation>Vorlesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Regenerate (keeps this reply)</source>
             <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop reading aloud</source>
+            <translation>Vorlesen beenden</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -7270,6 +7345,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>Show Slipstream</source>
+            <translation>Slipstream anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>The message for a new chat can't be saved. If you quit now, it will be lost.</source>
             <translation>Die Nachricht für einen neuen Chat kann nicht gesichert werden. Wenn Sie jetzt beenden, geht sie verloren.</translation>
         </message>
@@ -7320,6 +7400,11 @@
         </message>
         <message>
             <location filename="../../app/window/outside_text.py" />
+            <source>The chat of this link isn't here. It was deleted, or it is on another computer.</source>
+            <translation>Der Chat dieses Links ist nicht hier. Er wurde gelöscht oder ist auf einem anderen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/outside_text.py" />
             <source>This text comes from another app. Read it before you send it.</source>
             <translation>Dieser Text stammt aus einer anderen App. Lesen Sie ihn, bevor Sie ihn senden.</translation>
         </message>
@@ -7342,6 +7427,26 @@
             <location filename="../../app/window/palette.py" />
             <source>Search commands, chats, and presets</source>
             <translation>Befehle, Chats und Voreinstellungen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/quick_entry.py" />
+            <source>Can't use {shortcut} as a shortcut. Choose another one in Settings.</source>
+            <translation>{shortcut} kann nicht als Kurzbefehl verwendet werden. Wählen Sie in den Einstellungen einen anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/quick_entry.py" />
+            <source>Quic&amp;k Chat</source>
+            <translation>Schne&amp;llchat</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/reading_aloud.py" />
+            <source>Read Last Reply Al&amp;oud</source>
+            <translation>Letzte Antwort v&amp;orlesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/reading_aloud.py" />
+            <source>Stop Readin&amp;g Aloud</source>
+            <translation>Vorlesen &amp;beenden</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -7452,11 +7557,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>Nächste Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>No models loaded</source>
-            <translation>Keine Modelle geladen</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

@@ -370,6 +370,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Copy Lin&amp;k to Chat</source>
+            <translation>拷贝对话链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Dupl&amp;icate</source>
             <translation>复制对话(&amp;I)</translation>
         </message>
@@ -1150,6 +1155,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Its menu opens Quick Chat, chats, and the window.</source>
+            <translation>其菜单可打开快速对话、对话和窗口。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Language</source>
             <translation>语言</translation>
         </message>
@@ -1165,8 +1175,18 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Off</source>
+            <translation>关</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Offline</source>
             <translation>离线</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Opens a small window over any app.</source>
+            <translation>在任何应用上方打开一个小窗口。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1215,6 +1235,16 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Shortcut for Quick Chat</source>
+            <translation>快速对话快捷键</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Show an icon in the menu bar</source>
+            <translation>在菜单栏中显示图标</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Show token sources</source>
             <translation>显示词元来源</translation>
         </message>
@@ -1232,6 +1262,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Standard</source>
             <translation>标准</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>Start Quick Chat with the selected text</source>
+            <translation>用所选文本开始快速对话</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1292,6 +1327,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different styles.</source>
             <translation>用不同样式的下划线标出回复中由草稿模型起草、拷贝以及来自目标模型的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>macOS asks you for the Accessibility permission.</source>
+            <translation>macOS 会请您授予“辅助功能”权限。</translation>
         </message>
         <message>
             <location filename="../../app/session/projects.py" />
@@ -2477,11 +2517,6 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Name:</source>
             <translation>名称：</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>关</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -5184,6 +5219,26 @@
             <translation>“{name}”缺失，无法显示。</translation>
         </message>
         <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Go on in the main window</source>
+            <translation>在主窗口中继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>No models loaded</source>
+            <translation>没有载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Open in Slipstream</source>
+            <translation>在 Slipstream 中打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/quick/quick_window.py" />
+            <source>Quick Chat</source>
+            <translation>快速对话</translation>
+        </message>
+        <message>
             <location filename="../../app/views/server/server_dialog.py" />
             <source>API key</source>
             <translation>API 密钥</translation>
@@ -6360,8 +6415,28 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Read Aloud</source>
+            <translation>朗读</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop Reading Aloud</source>
+            <translation>停止朗读</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Read aloud</source>
+            <translation>朗读</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Regenerate (keeps this reply)</source>
             <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop reading aloud</source>
+            <translation>停止朗读</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -7270,6 +7345,11 @@
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />
+            <source>Show Slipstream</source>
+            <translation>显示 Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
             <source>The message for a new chat can't be saved. If you quit now, it will be lost.</source>
             <translation>无法存储新对话的消息。如果现在退出，该消息将会丢失。</translation>
         </message>
@@ -7320,6 +7400,11 @@
         </message>
         <message>
             <location filename="../../app/window/outside_text.py" />
+            <source>The chat of this link isn't here. It was deleted, or it is on another computer.</source>
+            <translation>此链接的对话不在这里。它已被删除，或位于其他电脑上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/outside_text.py" />
             <source>This text comes from another app. Read it before you send it.</source>
             <translation>这段文本来自其他应用。请在发送前先阅读。</translation>
         </message>
@@ -7342,6 +7427,26 @@
             <location filename="../../app/window/palette.py" />
             <source>Search commands, chats, and presets</source>
             <translation>搜索命令、对话和预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/quick_entry.py" />
+            <source>Can't use {shortcut} as a shortcut. Choose another one in Settings.</source>
+            <translation>无法将 {shortcut} 用作快捷键。请在设置中选择其他快捷键。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/quick_entry.py" />
+            <source>Quic&amp;k Chat</source>
+            <translation>快速对话(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/reading_aloud.py" />
+            <source>Read Last Reply Al&amp;oud</source>
+            <translation>朗读上一条回复(&amp;O)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/reading_aloud.py" />
+            <source>Stop Readin&amp;g Aloud</source>
+            <translation>停止朗读(&amp;G)</translation>
         </message>
         <message>
             <location filename="../../app/window/report.py" />
@@ -7452,11 +7557,6 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Next reply: {mode}</source>
             <translation>下一条回复：{mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>No models loaded</source>
-            <translation>没有载入模型</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />

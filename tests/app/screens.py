@@ -442,6 +442,14 @@ def main(code: str, folder: Path | None) -> int:
         look(type(dialog).__name__, dialog)
         dialog.close()
     models.close()
+    window.quick.open("Was? 什么?")
+    quick = window.quick.view
+    assert quick is not None
+    look("quick", quick)
+    quick.button.click()
+    while slipstream.services.quick.note or slipstream.services.quick.running:
+        settle(30)
+    look("quick-reply", quick)
     window.close()
     slipstream.services.client.wait(60)
     slipstream.services.store.wait(60)

@@ -81,6 +81,7 @@ class Scenes:
         self._save("smallest", self._window)
         self._window.resize(SIZE)
         self._chat()
+        self._quick_chat()
         self._popover()
         self._hub_search()
         self._connection_form()
@@ -124,6 +125,21 @@ class Scenes:
         self._save("chat", self._window)
         self._services.reply_runner.interrupt_all()
         until(lambda: not self._services.activity.busy)
+
+    def _quick_chat(self) -> None:
+        """Text of another app in the quick window, and a reply there."""
+        quick = self._services.quick
+        self._window.quick.open(CHATS[self._code][3])
+        view = self._window.quick.view
+        assert view is not None
+        self._save("quick", view)
+        self._engine.replies = [answer("\n\n".join([CHATS[self._code][3], TABLE]))]
+        quick.write(self._questions[0])
+        quick.send()
+        until(lambda: bool(quick.chat.turns) and not quick.running)
+        settle(1000)
+        self._save("quick-reply", view)
+        view.close()
 
     def _popover(self) -> None:
         for name in ("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", "Gemma 4 12B", "Qwen3.8 27B"):
