@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QAbstractButton, QFrame, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.session.attachment_reader import AttachmentReader
 from app.session.next_message import NextMessage
@@ -16,11 +16,11 @@ from app.views.chat.message_editor import MessageEditor
 from app.views.chat.message_field import MessageField
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.layout import column, row
+from app.widgets.send_button import SendButton
 from app.widgets.theme import Theme, set_look
 
 LONGEST_LINE = 400  # characters that can fit next to the controls
 PAD = 8  # around everything
-SIDE = 34  # of the button at the default text size
 
 
 class Composer(QFrame):
@@ -55,7 +55,7 @@ class Composer(QFrame):
         self.field.submitted.connect(message.submit)
         self.field.focused.connect(self.show_look)
         self.field.paged.connect(self.paged)
-        self.button = _RoundButton(theme)
+        self.button = SendButton(theme)
         self.button.clicked.connect(self._press)
         self.attach_button = IconButton(theme, "clip", tr("Attach files"))
         self.attach_button.clicked.connect(self.attach_requested)
@@ -201,57 +201,3 @@ class Composer(QFrame):
         else:
             self.file_area.show_message()
         self._show_button()
-
-
-class _RoundButton(QAbstractButton):
-    """A round button: an arrow for Send or a square for Stop."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._shape = ""
-        self._ready = False  # whether pressing the button has an effect
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        theme.changed.connect(self.update)
-        theme.text_resized.connect(self.updateGeometry)
-
-    def show_as(self, shape: str, ready: bool) -> None:
-        name = tr("Stop") if shape == "stop" else tr("Send")
-        self.setAccessibleName(name)
-        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Return)"))
-        self._shape, self._ready = shape, ready
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(1, 1) * self._theme.scaled(SIDE)
-
-    def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        colors = self._theme.colors
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        scale = self.width() / SIDE
-        painter.scale(scale, scale)
-        area = QRectF(0, 0, SIDE, SIDE)
-        ground = colors.accent if self._ready else colors.track
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(ground))
-        painter.drawEllipse(area.adjusted(1, 1, -1, -1))
-        front = QColor(colors.on_accent if self._ready else colors.window)
-        center = area.center()
-        if self._shape == "stop":
-            painter.setBrush(front)
-            painter.drawRoundedRect(QRectF(center.x() - 5, center.y() - 5, 10, 10), 2, 2)
-        else:
-            painter.setPen(QPen(front, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
-            x, y = center.x(), center.y()
-            painter.drawLine(QPointF(x, y + 6), QPointF(x, y - 6))
-            painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
-        if self.hasFocus():
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(colors.text), 1))
-            painter.drawEllipse(area.adjusted(0.5, 0.5, -0.5, -0.5))
-        painter.end()

@@ -1,19 +1,18 @@
 """The field of a message. Return sends, and Shift-Return starts a new line."""
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal, Slot
-from PySide6.QtGui import QDropEvent, QFocusEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QDropEvent, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QWidget
 
 from app.session.attachment_reader import AttachmentReader
 from app.text.language import number, tr
 from app.views.chat.dropped import Dropped, dropped, files_in, image_link, is_image
 from app.views.chat.long_pastes import LongPastes
+from app.widgets.growing_field import MAX_LINES, GrowingField
 
-MAX_LINES = 8  # shown before the field scrolls
 
-
-class MessageField(QPlainTextEdit):
-    """A field as high as its text, up to a limit.
+class MessageField(GrowingField):
+    """A field that attaches files.
 
     Args:
         attachments: gets files, images, and long texts that are pasted or dropped.
@@ -21,7 +20,6 @@ class MessageField(QPlainTextEdit):
         max_lines: those shown before the field scrolls.
     """
 
-    submitted = Signal()
     escaped = Signal()  # Esc was pressed, while `takes_escape`
     paged = Signal(int)  # scroll the chat: -1 up, 1 down
     focused = Signal()  # it has got or lost the focus
@@ -31,19 +29,11 @@ class MessageField(QPlainTextEdit):
     def __init__(
         self, attachments: AttachmentReader, placeholder: str, max_lines: int = MAX_LINES, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self._attachments, self._placeholder, self._max_lines = attachments, placeholder, max_lines
+        super().__init__(placeholder, max_lines, parent)
+        self._attachments = attachments
         self.pasted = LongPastes(self, attachments)
         self._dropping = False
         self.setAccessibleName(tr("Message"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTabChangesFocus(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.document().setDocumentMargin(2)
-        self.setViewportMargins(0, 6, 0, 0)  # centers one line
-        self.document().documentLayout().documentSizeChanged.connect(self._fit)
-        self._fit()
 
     def attach(self, found: Dropped) -> None:
         """Attach what was pasted or dropped."""
@@ -75,17 +65,8 @@ class MessageField(QPlainTextEdit):
         self._dropping = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
-            if not event.isAutoRepeat():  # the key may have been pressed in another app
-                self.submitted.emit()
-            return
         if event.key() == Qt.Key.Key_Escape and self.takes_escape:
             self.escaped.emit()
-            return
-        if enter:
-            self.textCursor().insertBlock()  # Qt would insert U+2028
-            self.ensureCursorVisible()
             return
         step = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
         # Scroll the chat if the whole text is visible. On a Mac these keys have the keypad modifier.
@@ -101,28 +82,3 @@ class MessageField(QPlainTextEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.focused.emit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._fit()
-            self._fit_placeholder()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()  # the document doesn't report lines that break elsewhere now
-        self._fit_placeholder()
-
-    def _fit_placeholder(self) -> None:
-        width = self.viewport().width() - 2 * round(self.document().documentMargin())
-        self.setPlaceholderText(self.fontMetrics().elidedText(self._placeholder, Qt.TextElideMode.ElideRight, width))
-
-    @Slot()
-    def _fit(self) -> None:
-        lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
-        shown = max(1, min(lines, self._max_lines))
-        height = shown * self.fontMetrics().lineSpacing() + 16
-        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > self._max_lines else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        self.setVerticalScrollBarPolicy(scroll)
-        if height != self.maximumHeight():
-            self.setFixedHeight(height)
