@@ -2609,21 +2609,6 @@
             <translation>Nachricht an Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Send (Return)</source>
-            <translation>Senden (Eingabetaste)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Stop</source>
-            <translation>Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>Stopp (Esc)</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>Dateien und Bilder hier ablegen, um sie anzuhängen</translation>
@@ -3277,6 +3262,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Show or hide earlier comparisons</source>
             <translation>Frühere Vergleiche ein- oder ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stop</source>
+            <translation>Stopp</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -6410,18 +6400,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Regenerate</source>
-            <translation>Neu generieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Read Aloud</source>
             <translation>Vorlesen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Stop Reading Aloud</source>
-            <translation>Vorlesen beenden</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6430,8 +6410,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>Neu generieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Regenerate (keeps this reply)</source>
             <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop Reading Aloud</source>
+            <translation>Vorlesen beenden</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6982,6 +6972,16 @@
             <location filename="../../app/widgets/secret_texts.py" />
             <source>Stored in the keychain.</source>
             <translation>Im Schlüsselbund gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/send_button.py" />
+            <source>Send (Return)</source>
+            <translation>Senden (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/send_button.py" />
+            <source>Stop (Esc)</source>
+            <translation>Stopp (Esc)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />

@@ -2609,21 +2609,6 @@
             <translation>给 Slipstream 发消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Send (Return)</source>
-            <translation>发送（回车）</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Stop</source>
-            <translation>停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>停止 (Esc)</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>拖放文件和图像即可附加</translation>
@@ -3277,6 +3262,11 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>Show or hide earlier comparisons</source>
             <translation>显示或隐藏以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
+            <source>Stop</source>
+            <translation>停止</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
@@ -6410,18 +6400,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Read Aloud</source>
             <translation>朗读</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_actions.py" />
-            <source>Stop Reading Aloud</source>
-            <translation>停止朗读</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6430,8 +6410,18 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Regenerate (keeps this reply)</source>
             <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/reply_actions.py" />
+            <source>Stop Reading Aloud</source>
+            <translation>停止朗读</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6982,6 +6972,16 @@
             <location filename="../../app/widgets/secret_texts.py" />
             <source>Stored in the keychain.</source>
             <translation>存储在钥匙串中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/send_button.py" />
+            <source>Send (Return)</source>
+            <translation>发送（回车）</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/send_button.py" />
+            <source>Stop (Esc)</source>
+            <translation>停止 (Esc)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
