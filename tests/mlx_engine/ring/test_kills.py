@@ -5,8 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -19,12 +18,12 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.ring.ring_engine import RingEngine
 from tests.mlx_engine.asking import reply, tokens
-from tests.mlx_engine.ring.workers import RunningWorker, plan, running_workers
+from tests.mlx_engine.ring.workers import RunningWorker, children, plan, running_workers
 
 pytestmark = pytest.mark.long
 
 REQUEST = tokens(range(5, 45), seed=3, max_tokens=40, ignore_eos=True)
-LOST = {"worker_lost", "worker_failed", "worker_silent", "ring_ended", "internal"}
+LOST = {"worker_lost", "worker_failed", "worker_silent", "ring_ended", "ring_not_joined"}
 KILLS = 50
 
 
@@ -50,10 +49,9 @@ class Followed:
 
 
 def kill_leader() -> None:
-    for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            if b"mlx_engine.ring.leader" in Path(f"/proc/{child}/cmdline").read_bytes():
-                os.kill(int(child), signal.SIGKILL)
+    for leader in children(os.getpid(), "mlx_engine.ring.leader"):
+        with suppress(ProcessLookupError):
+            os.kill(leader, signal.SIGKILL)
 
 
 def test_replies_end_after_kills_at_random_moments(demo: Engine) -> None:
@@ -77,13 +75,18 @@ def test_replies_end_after_kills_at_random_moments(demo: Engine) -> None:
 
 
 @pytest.mark.parametrize(("stop", "code"), [(RunningWorker.kill_rank, "worker_silent"), (RunningWorker.stop, "worker_lost")])
-def test_a_computer_that_sleeps_ends_the_reply(stop: Callable[..., object], code: str) -> None:
+def test_a_computer_that_sleeps_ends_the_reply(stop: Callable[..., object], code: str, demo: Engine) -> None:
+    """The next reply is complete, after it has woken up."""
+    limits = {"silent_s": 15.0} if stop is RunningWorker.stop else {"pass_s": 5.0}
     with running_workers(1) as workers:
-        engine = RingEngine(plan(workers, pass_s=5.0, silent_s=15.0 if stop is RunningWorker.stop else 120.0))
+        engine = RingEngine(plan(workers, **limits))
         list(to_iter(engine, LoadPair(*demo_pair())))
         followed = Followed(engine)
         assert followed.writes.wait(120)
-        partial(stop, workers[0], signal.SIGSTOP)()
+        stop(workers[0], signal.SIGSTOP)
         assert followed.ended.wait(120)
         assert [event.code for event in followed.events if isinstance(event, Failed)] == [code]
+        assert followed.tokens == list(reply(demo, REQUEST).tokens)[: len(followed.tokens)]
+        stop(workers[0], signal.SIGCONT)
+        assert fold(list(to_iter(engine, REQUEST))).tokens == reply(demo, REQUEST).tokens
         assert engine.wait(60)

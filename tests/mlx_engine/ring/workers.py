@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mlx_engine.ring.pairing import KnownWorker
@@ -38,17 +38,22 @@ class RunningWorker:
         """Send a signal to the process that runs the rank. Return whether there is one."""
         if self._process.poll() is not None:
             return False
-        pid = self._process.pid
-        children = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
-        for child in children:
-            os.kill(child, number)
-        return bool(children)
+        ranks = children(self._process.pid, "mlx_engine.ring.follower")
+        for rank in ranks:
+            with suppress(ProcessLookupError):
+                os.kill(rank, number)
+        return bool(ranks)
 
     def close(self) -> None:
-        self.kill_rank()
-        self._process.kill()
+        self._process.kill()  # its rank ends with it
         with self._process:
             pass
+
+
+def children(process: int, module: str) -> list[int]:
+    """Return the child processes that run a module."""
+    found = subprocess.run(["pgrep", "-P", str(process), "-f", module], stdout=subprocess.PIPE, check=False).stdout
+    return [int(child) for child in found.split()]
 
 
 @contextmanager
