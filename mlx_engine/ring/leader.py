@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Generator
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from mlx_engine.contract.client import Run
 from mlx_engine.contract.errors import EngineText, UserError
-from mlx_engine.contract.events import Event
+from mlx_engine.contract.events import Event, LoadProgress
 from mlx_engine.contract.files import data_folder
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.models.files.checkpoint import weights_checksum
-from mlx_engine.models.library.library import model_name
 from mlx_engine.models.library.link_times import record_link
 from mlx_engine.network.channel import free_address
 from mlx_engine.ring.links import RING_ENDED, START_S, Watch, WorkerLink
+from mlx_engine.ring.model_copy import send_model
 from mlx_engine.ring.rank import join_ring, own_pipes
 from mlx_engine.ring.ring_plan import ALIVE_S, RingPlan
 from mlx_engine.ring.worker_models import config_digest
@@ -66,7 +67,7 @@ class _Workers:
         self._watch = Watch(self._links, plan.pass_s, outbox.end)
         threading.Thread(target=self._watch.run, name="watch", daemon=True).start()
 
-    def connect(self, target: Path) -> "Sharding":
+    def connect(self, target: Path) -> "Generator[LoadProgress, None, Sharding]":
         from mlx_engine.targets.sharding import Sharding
 
         digests = config_digest(target), weights_checksum(target)
@@ -76,8 +77,7 @@ class _Workers:
         for link in self._links:
             [is_found] = link.wait_for("model", START_S)
             if not is_found:
-                template = "“{name}” doesn't have “{model}”. Download it there, then try again."
-                raise UserError("worker_without_model", template, name=link.name, model=model_name(target))
+                yield from send_model(link, target)
             link.wait_for("started", START_S)
             addresses += link.wait_for("address", START_S)
         for rank, link in enumerate(self._links, 1):

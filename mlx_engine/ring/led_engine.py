@@ -30,8 +30,11 @@ NOT_SHARDED = EngineText.of("not_sharded", "This isn't available with a model th
 class Ring(Protocol):
     """The other ranks."""
 
-    def connect(self, target: Path) -> Sharding:
-        """Connect to the other ranks, which begin to read the target."""
+    def connect(self, target: Path) -> Generator[LoadProgress, None, Sharding]:
+        """Connect to the other ranks, which begin to read the target.
+
+        Those that don't have it get a copy first.
+        """
 
     def wait_until_loaded(self, sharding: Sharding) -> None:
         """Wait until the other ranks have read it, and watch them from now on."""
@@ -133,11 +136,12 @@ class LedEngine(Engine):
             raise UserError("sharded_other_target", "On several computers, only drafters of the loaded target can be compared.")
         yield LoadProgress(0.05, EngineText.of("connecting_workers", "Connecting to the other computers"))
         self._ring = self._make_ring()
-        sharding = self._ring.connect(target)
+        sharding = yield from self._ring.connect(target)
         memory.bound_spare_buffers()
         with memory.enough_for(no_memory(target, drafter)):
             source = yield from read_target(target, sharding)
-        self._ring.wait_until_loaded(sharding)
+        with self._giving_up():
+            self._ring.wait_until_loaded(sharding)
         return source
 
     def _combine(

@@ -60,9 +60,17 @@ class WorkerLink:
         with self._arrived:
             if not self._arrived.wait_for(lambda: kind in self._messages or self.problem is not None, seconds):
                 self.problem = _silent(self.name)
-            if self.problem is not None:
-                raise UserError.of(self.problem)
+            self.check()
             return self._messages[kind]
+
+    def check(self) -> None:
+        """Check that the worker isn't lost.
+
+        Raises:
+            UserError: it is.
+        """
+        if self.problem is not None:
+            raise UserError.of(self.problem)
 
     def oldest_pass(self) -> float:
         """Return the age of the oldest pass in progress in seconds, or 0."""

@@ -34,6 +34,6 @@ def find_model(config: str, weights: str, folders: Iterable[Path] = ()) -> Path 
         try:
             if config_digest(folder) == config and weights_checksum(folder) == weights:
                 return folder
-        except (UserError, OSError):
+        except (UserError, OSError, ValueError):
             continue
     return None

@@ -3,18 +3,24 @@
 This process uses no MLX, so it always answers. It ends the child when the leader is gone or silent, or the child fails.
 """
 
+import hashlib
 import logging
 import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from mlx_engine.contract.errors import UserError
+from mlx_engine.contract.files import data_folder
 from mlx_engine.hardware.child_process import module_command
 from mlx_engine.models.library.library import model_name
 from mlx_engine.network.channel import Channel, free_address, listen
 from mlx_engine.network.frames import ChannelClosed, read_frame, write_frame
+from mlx_engine.ring.model_copy import receive_model
 from mlx_engine.ring.pairing import WorkerIdentity, meet_leader
 from mlx_engine.ring.ring_plan import ALIVE_S, SILENT_S
 from mlx_engine.ring.worker_models import find_model
@@ -22,7 +28,7 @@ from mlx_engine.ring.worker_models import find_model
 log = logging.getLogger(__name__)
 
 _REFUSED_S = 1.0  # after a wrong code
-_BUSY_S = 5.0  # in which the process of an earlier connection ends
+_BUSY_S = SILENT_S + 5.0  # in which an earlier connection ends, even if its cable was pulled
 
 
 class WorkerService:
@@ -33,6 +39,7 @@ class WorkerService:
         host: address to wait on. MLX's exchange uses the address that the leader connects to.
         port: where to wait; 0 for any free port.
         folders: models to find, besides those of the library.
+        copies: folder for copies of models that this computer doesn't have; by default in the data folder.
         silent_s: seconds after which a silent leader counts as lost.
 
     Raises:
@@ -40,9 +47,16 @@ class WorkerService:
     """
 
     def __init__(
-        self, identity: WorkerIdentity, host: str, port: int = 0, folders: Sequence[Path] = (), silent_s: float = SILENT_S
+        self,
+        identity: WorkerIdentity,
+        host: str,
+        port: int = 0,
+        folders: Sequence[Path] = (),
+        copies: Path | None = None,
+        silent_s: float = SILENT_S,
     ) -> None:
         self._identity, self._context, self._folders, self._silent_s = identity, identity.context(), folders, silent_s
+        self._copies = copies or data_folder() / "worker-models"
         self._server = listen(host, port)
         self.port: int = self._server.getsockname()[1]
         self._busy = threading.Lock()
@@ -59,9 +73,7 @@ class WorkerService:
                 log.warning("A computer with a wrong pairing code was refused.")
                 time.sleep(_REFUSED_S)
                 return
-            while (message := channel.receive(self._silent_s)) == ["alive"]:  # a leader that only pairs sends nothing
-                pass
-            match message:
+            match _next(channel, self._silent_s):  # a leader that only pairs sends nothing
                 case ["model", str(config), str(weights)]:
                     self._run_rank(channel, config, weights)
         except ChannelClosed:
@@ -70,23 +82,41 @@ class WorkerService:
             channel.close()
 
     def _run_rank(self, channel: Channel, config: str, weights: str) -> None:
-        if not self._busy.acquire(timeout=_BUSY_S):
-            channel.send(["failed", "It is used by another computer."])
-            return
         ended = threading.Event()
         living = threading.Thread(target=_live, args=(channel, ended), daemon=True)
         living.start()
+        is_free = self._busy.acquire(timeout=_BUSY_S)
         try:
-            folder = find_model(config, weights, self._folders)
+            if not is_free:
+                channel.send(["failed", "It is used by another computer."])
+                return
+            copied = self._copies / hashlib.sha256(f"{config} {weights}".encode()).hexdigest()[:32]
+            folder = find_model(config, weights, [*self._folders, copied])
             channel.send(["model", folder is not None])
+            if folder is None:
+                log.info("The model is being copied to “%s”.", copied)
+                receive_model(copied, partial(_next, channel, self._silent_s), channel.send)
+                folder = find_model(config, weights, [copied])
             if folder is not None:
                 log.info("“%s” is used by another computer.", model_name(folder))
-                _RankRun(channel, folder, ended, self._silent_s).run()
-                log.info("Disconnected.")
+                try:
+                    _RankRun(channel, folder, ended, self._silent_s).run()
+                finally:
+                    log.info("Disconnected.")
+        except UserError as error:
+            channel.send(["failed", str(error)])
         finally:
             ended.set()
             living.join()
-            self._busy.release()
+            if is_free:
+                self._busy.release()
+
+
+def _next(channel: Channel, silent_s: float) -> Any:
+    """Return the next message that isn't a sign of life."""
+    while (message := channel.receive(silent_s)) == ["alive"]:
+        pass
+    return message
 
 
 def _live(channel: Channel, ended: threading.Event) -> None:

@@ -10569,12 +10569,6 @@
             <translation>Die Computer können keine Ergebnisse austauschen. Erlauben Sie die Verbindungen von Slipstream in deren Firewalls und versuchen Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/ring/leader.py" />
-            <source>worker_without_model</source>
-            <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
-            <translation>„{name}“ hat „{model}“ nicht. Laden Sie das Modell dort, dann versuchen Sie es erneut.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/ring/led_engine.py" />
             <source>connecting_workers</source>
             <extracomment>Connecting to the other computers</extracomment>
@@ -10627,6 +10621,12 @@
             <source>worker_unreachable</source>
             <extracomment>“{name}” can't be reached ({reason}). Start the worker there, and check the connection.</extracomment>
             <translation>„{name}“ ist nicht erreichbar ({reason}). Starten Sie dort den Worker und prüfen Sie die Verbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/model_copy.py" />
+            <source>copying_to_worker</source>
+            <extracomment>Copying the target to “{name}” ({share:.0%})</extracomment>
+            <translation>Das Zielmodell wird nach „{name}“ kopiert ({share:.0%})</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />

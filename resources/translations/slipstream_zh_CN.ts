@@ -10569,12 +10569,6 @@
             <translation>这些电脑无法交换结果。请在它们的防火墙中允许 Slipstream 的连接，然后重试。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/ring/leader.py" />
-            <source>worker_without_model</source>
-            <extracomment>“{name}” doesn't have “{model}”. Download it there, then try again.</extracomment>
-            <translation>“{name}”上没有“{model}”。请在那里下载，然后重试。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/ring/led_engine.py" />
             <source>connecting_workers</source>
             <extracomment>Connecting to the other computers</extracomment>
@@ -10627,6 +10621,12 @@
             <source>worker_unreachable</source>
             <extracomment>“{name}” can't be reached ({reason}). Start the worker there, and check the connection.</extracomment>
             <translation>无法连接“{name}”（{reason}）。请在那里启动工作进程，并检查连接。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/model_copy.py" />
+            <source>copying_to_worker</source>
+            <extracomment>Copying the target to “{name}” ({share:.0%})</extracomment>
+            <translation>正在将目标模型拷贝到“{name}”（{share:.0%}）</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/ring/pairing.py" />
