@@ -340,10 +340,12 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.views.transcript.call_card.ARM_MS", 20)
 
 
-def reset(theme: Theme) -> None:
+def end(theme: Theme) -> None:
+    """Give the application its usual look again, and delete the theme: all would follow the look of later tests."""
     theme.set_appearance("system")
     theme.set_contrast("system")
     theme.set_text_size(DEFAULT_TEXT_SIZE)
+    theme.deleteLater()
 
 
 @pytest.fixture
@@ -382,7 +384,7 @@ def begin(qapp: QApplication, tmp_path: Path, places: None, request: pytest.Fixt
         session.services.close()
         session.wait_for_end()
         if "theme" in vars(session):
-            reset(session.theme)
+            end(session.theme)
         session.services.engine.drain()
         session.services.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
@@ -419,7 +421,9 @@ def start(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
         QTest.keyRelease(running.window, Qt.Key.Key_Shift)  # the next test inherits no key
         running.quit()
         running.wait_for_end()
-        reset(running.theme)
+        end(running.theme)
+        running.services.engine.drain()
         running.window.deleteLater()
+        running.slipstream.deleteLater()  # with its sessions, whose timers would go on in later tests
     qapp.processEvents()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
