@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QLabel,
+    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSlider,
@@ -102,7 +103,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
             "field": window.composer.field.font().pixelSize(),
             "chip": app.reply.stats.chip.font().pixelSize(),
             "text": app.reply.blocks.entries[0].view.document().defaultFont().pixelSize(),
-            "code": app.reply.blocks.findChildren(CodeView)[0].findChild(type(window.composer.field).__mro__[1]).font().pixelSize(),
+            "code": app.reply.blocks.findChildren(CodeView)[0].findChild(QPlainTextEdit).font().pixelSize(),
             "row": window.sidebar.list.sizeHintForIndex(window.sidebar.list.model().index(0, 0)).height(),
         }
 
