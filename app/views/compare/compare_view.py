@@ -122,10 +122,10 @@ class CompareDialog(QDialog):
             self.files_note,
             row((self.prompt, 1), column(row(self.repeats, self.run_button), None)),
             (ScrollingPage(column(self.options, self.error, *result, line(), (self._replies, 1), spacing=12)), 1),
-            row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )
-        row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
+        footer = row(self.history_button, (self.status, 1), *exports, close, spacing=4)
+        column((row(self.history, (page, 1), spacing=20), 1), footer, spacing=12, margins=(24, 20, 24, 16), parent=self)
         for signal in (activity.changed, session.turns_changed):
             signal.connect(self._show_state)
         loader.loaded.connect(self._find_drafters)

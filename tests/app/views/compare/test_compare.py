@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
@@ -250,9 +250,11 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qt
     app.services.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
     app.run("compare_prompt")
     dialog = app.dialog(CompareDialog)
+    place = dialog.history_button.mapToGlobal(QPoint())
     dialog.history_button.click()
     history = dialog.history
     app.until(lambda: history.list.count() == 2)
+    assert dialog.history_button.mapToGlobal(QPoint()) == place, "a second click hides the list"
     history.pairs.setCurrentText("Another pair")
     assert history.list.count() == 1
     history.list.setCurrentRow(0)
