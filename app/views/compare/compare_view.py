@@ -21,7 +21,7 @@ from app.storage.chat_tree import Turn
 from app.storage.comparison_record import ComparisonRecord, ComparisonRow, difference_between, row_names, verdict_on
 from app.storage.reply import Reply
 from app.storage.wording import not_read
-from app.text.language import number, tr
+from app.text.language import number, sentences, tr
 from app.views.compare.compare_options import CompareOptions
 from app.views.compare.compare_side import CompareFigures, CompareSide
 from app.views.compare.comparison_card import card
@@ -266,7 +266,9 @@ class CompareDialog(QDialog):
             self._show_prompt(record.prompt)
         names, are_named = row_names(record.rows), record.of_drafters or bool(record.rows[0].name)
         self.figures.show_rows(record.rows, record.fastest)
-        self._show_headline(*verdict_on(record))
+        headline, verdict = verdict_on(record)
+        runs = tr("Median of {repeats} runs each", repeats=number(record.repeats))
+        self._show_headline(headline, sentences(verdict, runs if record.repeats > 1 and record.ratio is not None else ""))
         difference = difference_between(*record.replies)
         for side, at, shown in zip(self.sides, (0, record.shown), record.replies, strict=True):
             side.show_name(names[at] if are_named else "")
@@ -370,12 +372,11 @@ def _progress(state: CompareRun) -> tuple[str, str]:
         return tr("Stopped"), ""
     if state.loading or state.current is None:
         return tr("Comparing…"), tr("Loading the models") if state.loading else ""
+    count = 1 if state.of_drafters else len(state.request.contestants)  # drafters run one after the other, modes in turns
+    index, total = number(state.current.index // count + 1), number(state.current.total // count)
     if state.request.together:
-        count = len(state.request.contestants)
-        index, total = number(state.current.index // count + 1), number(state.current.total // count)
         return tr("Comparing…"), tr("Both modes at the same time, run {index} of {total}", index=index, total=total)
     name = row_names(state.rows)[state.request.contestants.index(state.current.contestant)]
-    index, total = number(state.current.index + 1), number(state.current.total)
     return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=name, index=index, total=total)
 
 

@@ -32,7 +32,7 @@ from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest,
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running, Start
 from tests.app.pictures import document_data, landscape
-from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
+from tests.app.scripted_engine import PAIR, Script, ScriptedEngine, answer, commit, done
 from tests.app.scripted_engine import stats as figures
 
 
@@ -225,22 +225,23 @@ def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(
 
 def test_repeats_alternate_and_show_medians_with_ranges(begin: Start) -> None:
     rates = iter((100.0, 400.0, 500.0, 130.0, 110.0, 450.0))  # in the order of the runs
-    app = begin(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
-    dialog = compared_with(app, repeats=3)
+    runs: list[Script] = [[commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6)]
+    gate = threading.Event()
+    runs[2].insert(1, gate)
+    app = begin(ScriptedEngine([answer("Hi."), *runs]))
+    app.ask("Hi")
+    app.services.comparer.compare_turns(app.session.chat.turns[-1:], ComparisonOptions(3))
+    dialog = app.dialog(CompareDialog)
+    app.until(lambda: dialog.verdict.text() == "DFlash, run 2 of 3")  # as in “3 runs each”
+    gate.set()
+    app.until(lambda: not app.activity.busy)
     assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
-    assert dialog.record.repeats == 3
+    assert dialog.record.repeats == 3 and dialog.verdict.text().endswith(" Median of 3 runs each.")
     assert [row.tok_s for row in dialog.record.rows] == pytest.approx([110.0, 450.0])
     assert dialog.figures.rows[0].cells[0].text() == "110  (100–130)"
     app.until(lambda: dialog.history.list.count() == 1)
     assert dialog.headline.text() == "DFlash is 4.1× as fast", "450 / 110"
     assert dialog.history.list.item(0).text().startswith("4.1× · identical")
-
-
-def compared_with(app: Running, repeats: int) -> CompareDialog:
-    app.ask("Hi")
-    app.services.comparer.compare_turns(app.session.chat.turns[-1:], ComparisonOptions(repeats))
-    app.until(lambda: not app.activity.busy)
-    return app.dialog(CompareDialog)
 
 
 def test_comparisons_are_listed_by_pair_shown_again_and_deleted(begin: Start, qtbot: QtBot) -> None:
