@@ -131,6 +131,10 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     QPushButton[look="bordered"]:checked {{ background: {c.accent_ground}; color: {c.accent}; border-color: {c.accent}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}
     QPushButton[look="popover"]:focus {{ border-color: transparent; background: {c.chosen}; }}
+    QFrame[look="popover-row-chosen"] {{ background: {c.chosen}; border-radius: 6px; }}
+    QFrame[look="popover-row-pointed"] {{ background: {c.hover}; border-radius: 6px; }}
+    QFrame[look^="popover-row"] QPushButton[look="popover"]:hover, QFrame[look^="popover-row"] QPushButton[look="popover"]:focus {{
+        background: transparent; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
     QPushButton[look]:disabled {{ color: {c.disabled}; background: transparent; }}
     QPushButton[look="card"]:disabled {{ background: {c.raised}; }}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QCursor, QHideEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QCursor, QEnterEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.model_list import Candidate
@@ -141,7 +141,10 @@ class ModelMenu(QFrame):
 
 
 class ModelRow(QFrame):
-    """A recent model: marks for its fit and images, its name, its state, and a pin."""
+    """A recent model: marks for its fit and images, its name, its state, and a pin.
+
+    A click anywhere but on the pin chooses the model.
+    """
 
     def __init__(self, theme: Theme, recent: RecentModels, model: RecentModel, parent: QWidget) -> None:
         super().__init__(parent)
@@ -155,6 +158,30 @@ class ModelRow(QFrame):
         self.pin.clicked.connect(lambda: recent.pin(self.model, not self.model.pinned))
         self._recent = recent
         row(self.dot, (self.name, 1), self.eye, self.state, self.pin, spacing=4, margins=(6, 0, 0, 0), parent=self)
+        self.name.installEventFilter(self)
+        self._highlight()
+
+    def _highlight(self) -> None:
+        """Highlight the whole row under the pointer, or with the focus."""
+        chosen, pointed = self.name.hasFocus(), self.name.isEnabled() and self.underMouse()
+        set_look(self, "popover-row-chosen" if chosen else "popover-row-pointed" if pointed else "popover-row")
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._highlight()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._highlight()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut, QEvent.Type.EnabledChange):
+            self._highlight()
+        return super().eventFilter(watched, event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.name.click()
 
     def show_model(self, one: RecentModel, name: str, why_not: str) -> None:
         """Show a model.

@@ -130,7 +130,7 @@ def test_a_click_switches_to_a_pair_or_a_connection(start: Start, surveyless: No
     assert shown(menu) == ["A", "Demo pair"]
     assert [row.state.text() for row in menu.rows] == ["In use", ""]
     app.engine.pair = replace(app.engine.pair, name="Demo pair")
-    menu.rows[1].name.click()
+    qtbot.mouseClick(menu.rows[1].dot, Qt.MouseButton.LeftButton)  # all of a row but the pin is clicked
     app.until(lambda: not app.loader.running and app.loader.has_demo)
     menu = open_menu(app)
     menu.rows[1].pin.click()
