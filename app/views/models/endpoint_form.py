@@ -94,9 +94,10 @@ class EndpointForm(QDialog):
         self.save = button(tr("Save"), look="primary", clicked=self._save)
         self.save.setDefault(True)
         cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
-        self._result = column(row((self.verdict, 1), self.turn_off), self.facts, spacing=10)
+        # The dialog grows for what a test finds, which would move a button in the footer.
+        self._result = column(row(self.test, (self.verdict, 1), self.turn_off, spacing=12), self.facts, spacing=10)
         page = column(form, self._result, None, spacing=14, margins=(24, 20, 24, 16))
-        self._page = lay_out(self, page, self.test, None, cancel, self.save, width=WIDTH)
+        self._page = lay_out(self, page, None, cancel, self.save, width=WIDTH)
         for field in (self.url, self.key, model, self.plain_url, self.ca_file):
             field.textEdited.connect(self._forget_test)
         self.url.textChanged.connect(self._show_understood)

@@ -307,6 +307,7 @@ class CustomPairDialog(QDialog):
         self.name = self._add_field(theme, grid, tr("Name"), tr("Shown in the list (optional)"))
         self.verdict = small_label(theme, wrap=True)
         self.verdict.setAccessibleName(tr("Result"))
+        self.verdict.setMinimumHeight(2 * self.verdict.fontMetrics().lineSpacing())  # most results move no button
         self._again: Callable[[], None] = self._go  # what Offline refused
         self.turn_off = button(tr("Turn Off"), tr("Turn off Offline"), "bordered", lambda: self.online_requested.emit(self._again))
         self.turn_off.hide()

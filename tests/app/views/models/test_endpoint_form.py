@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from keyring.backends.fail import Keyring as NoKeychain
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app.session import endpoints
@@ -97,8 +98,10 @@ def test_what_a_test_found_stays_after_saving(begin: Start) -> None:
     with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
         form = form_for(app)
         form.url.setText(server.url)
+        place = form.test.mapToGlobal(QPoint())
         form.test.click()
         app.until(form.test.isEnabled)
+        assert form.facts.isVisible() and form.test.mapToGlobal(QPoint()) == place, "the dialog has grown below it"
         form.save.click()
     (saved,) = app.services.picker.endpoints.saved
     look_at(app, f"connection:{saved.name}")
