@@ -384,8 +384,9 @@ class CustomPairDialog(QDialog):
 
     def _show_problem(self, problem: str) -> None:
         self._wait(False)
-        self._say(problem, "secondary" if is_offline() else "danger")
-        self.turn_off.setVisible(is_offline() and not is_forced())
+        needs_hub = is_offline() and not is_folder(self.names[0])
+        self._say(problem, "secondary" if needs_hub else "danger")
+        self.turn_off.setVisible(needs_hub and not is_forced())
 
     def _show_checked(self, chat_problem: str) -> None:
         self._wait(False)

@@ -10,6 +10,7 @@ from app.text.language import translated
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from mlx_engine.contract.errors import UserError
 from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.network import offline
 from tests.app.conftest import Running, Start
 from tests.app.views.models.picker_page import card, opened
 from tests.hub.local_hub import LocalHub
@@ -56,6 +57,12 @@ def test_the_search_field_shows_the_search_after_a_pair_was_added(begin: Start, 
     picker.search.setText("smollm")
     assert picker.empty.text() == "No listed pairs match “smollm”."
     dialog = custom_pair(app)
+    offline.set_offline(True)
+    dialog.target.setText("/nowhere")
+    dialog.go.click()
+    app.until(dialog.go.isEnabled)
+    assert dialog.verdict.property("look") == "danger" and not dialog.turn_off.isVisible(), "Offline isn't the reason"
+    offline.set_offline(False)
     dialog.target.setText("owner/smollm")
     dialog.go.click()
     app.until(lambda: dialog.go.text() == "Add")
