@@ -231,9 +231,8 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
     words = search.casefold().split()
 
     def found(one: Candidate) -> bool:
-        repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
         summary = one.summary if one.endpoint else one.sees
-        text = " ".join((one.name, one.id, *one.tags, one.family, *repos, summary)).casefold()
+        text = " ".join((one.name, one.id, *_unseen(one), summary)).casefold()
         passes = {
             "all": True,
             "fits": one.fits and not one.shown.slow,
@@ -249,6 +248,21 @@ def matching(candidates: Sequence[Candidate], filter: Filter, search: str) -> li
 
     shown = [one for one in candidates if found(one)]
     return sorted(shown, key=rank) if words else shown
+
+
+def match_reason(one: Candidate, search: str) -> str:
+    """Return what matches a search in a row but isn't shown there."""
+    seen, texts = f"{one.name} {one.summary}".casefold(), _unseen(one)
+    parts = [*(part for text in texts for part in text.split("/")), *texts]
+    words = [word for word in search.casefold().split() if word not in seen]
+    found = (next((text for text in parts if word in text.casefold()), "") for word in words)
+    return " · ".join(dict.fromkeys(filter(None, found)))
+
+
+def _unseen(one: Candidate) -> list[str]:
+    """Return what a search finds, and rows don't show."""
+    repos = [repo for variant in one.variants if variant.pair for repo in variant.pair.repos]
+    return [*repos, *one.tags, one.family]
 
 
 def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candidate]:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QStandardItem, 
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.session.downloads import PairState
-from app.session.model_list import Candidate
+from app.session.model_list import Candidate, match_reason
 from app.session.picker import Picker
 from app.storage.wording import percent
 from app.text.language import tr
@@ -52,7 +52,8 @@ class PairList(QListView):
         for row, one in enumerate(rows):
             item = self._rows.item(row)
             item.setData(one, CANDIDATE)
-            said = (one.name, *one.summary.split(" · "), one.sees, _status(self._picker, one))
+            reason = match_reason(one, self._picker.rows.search)
+            said = (one.name, reason, *one.summary.split(" · "), one.sees, _status(self._picker, one))
             item.setAccessibleText(", ".join(filter(None, said)))
             item.setToolTip(as_tooltip(one.sees))
             if one.id == self._picker.rows.selected:
@@ -93,7 +94,8 @@ class _Delegate(QStyledItemDelegate):
         middle, elide = Qt.AlignmentFlag.AlignVCenter, Qt.TextElideMode.ElideRight
         painter.setFont(self._theme.small())
         painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
-        status, summary = _status(self._picker, one), one.summary
+        reason = match_reason(one, self._picker.rows.search)
+        status, summary = _status(self._picker, one), " · ".join(filter(None, (reason, one.summary)))
         width = QFontMetricsF(self._theme.list_font()).horizontalAdvance(one.name) + 8
         if width + painter.fontMetrics().horizontalAdvance(status) > upper.width():  # the name comes first
             status, summary = "", f"{status} · {summary}" if status else summary

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session.background_work import Background
 from app.session.downloads import Downloads, PairDownload, duration
-from app.session.model_list import Candidate, Variant, best_first, matching
+from app.session.model_list import Candidate, Variant, best_first, match_reason, matching
 from app.session.model_storage import Storage
 from app.session.pair_survey import Estimator, survey
 from app.views.models.fact_table import MemoryDetails
@@ -84,6 +84,9 @@ def test_pairs_that_suit_the_machine_come_first() -> None:
     assert [one.id for one in matching(listed, "fits", "")] == ["small", "best", "tight"]
     assert [one.id for one in matching(paced, "fits", "")] == ["small"], "“Fits, but too slow” isn't what one looks for"
     assert [one.id for one in matching(listed, "small", "O/SMALL")] == ["small"]
+    (small,) = matching(listed, "all", "O/SMALL")
+    assert match_reason(small, f"o/small {small.name}") == small.shown.pair.repos[0], "its row doesn't show it otherwise"
+    assert match_reason(small, small.name.upper()) == match_reason(small, "elsewhere") == ""
 
 
 def test_a_pair_that_fits_but_is_slow_says_so() -> None:
