@@ -20,7 +20,7 @@ from app.widgets.layout import WRAPPING_TEXT, Form, column, line, row
 from app.widgets.theme import SMALL, Theme, set_look
 
 SLIDER_WIDTH = 180
-NUMBER_WIDTH = 110  # minimum, at the default text size, so that fields below each other are equally wide
+NUMBER_WIDTH = 110  # minimum of number fields, which are equally wide, at the default text size
 INDENT = 14  # of rows and of the lines between them
 
 
@@ -32,6 +32,7 @@ class GroupedForm(Form):
 
     def __init__(self, theme: Theme) -> None:
         self._wholes: list[QHBoxLayout] = []
+        self._numbers: list[QAbstractSpinBox] = []
         self._rows_in_frame: QVBoxLayout | None = None
         super().__init__(theme)
 
@@ -42,10 +43,14 @@ class GroupedForm(Form):
         natural = isinstance(field, QComboBox | QAbstractButton | QSlider | QAbstractSpinBox)
         if isinstance(field, QSlider):
             field.setMaximumWidth(SLIDER_WIDTH)
-        if isinstance(field, QAbstractSpinBox):
-            field.setMinimumWidth(self._theme.scaled(NUMBER_WIDTH))
         if isinstance(field, QComboBox | QLineEdit | QAbstractSpinBox):
             self._theme.set_font(field, SMALL)
+        if isinstance(field, QAbstractSpinBox):
+            self._numbers.append(field)
+            field.ensurePolished()
+            width = max(self._theme.scaled(NUMBER_WIDTH), *(box.sizeHint().width() for box in self._numbers))
+            for box in self._numbers:
+                box.setMinimumWidth(width)
         if help:
             below = (*below, small_label(self._theme, help, "secondary", wrap=True))
         field.setAccessibleName(field.accessibleName() or label)

@@ -171,11 +171,13 @@ def test_new_chats_begin_with_their_own_defaults_and_others_keep_theirs(begin: S
     assert again.services.preferences.new_chats == ChatSettings()
 
 
-def test_numbers_do_not_touch_the_border_of_their_field(begin: Start) -> None:
+def test_numbers_do_not_touch_the_border_of_their_field_and_fields_are_equally_wide(begin: Start) -> None:
     app = begin()
     app.window.dialogs.show_chat_settings()
-    for box in app.dialog(ChatSettingsDialog).form.numbers.values():
+    boxes = app.dialog(ChatSettingsDialog).form.numbers.values()
+    for box in boxes:
         assert box.lineEdit().textMargins().left() >= 4
+    assert len({box.width() for box in boxes}) == 1
 
 
 def test_the_system_prompt_has_the_same_number_of_lines_at_every_text_size(begin: Start) -> None:
