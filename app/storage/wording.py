@@ -235,25 +235,28 @@ def details(stats: Stats) -> str:
     return "\n".join(line for _, lines in detail_groups(stats) for line in lines)
 
 
-def detail_groups(stats: Stats) -> list[tuple[str, list[str]]]:
+def detail_groups(stats: Stats, with_prompt: bool = True) -> list[tuple[str, list[str]]]:
     """Return the names of groups of statistics, and their lines.
 
     Statistics that a server doesn't report are zero.
+
+    Args:
+        with_prompt: whether to include the prompt's tokens and speed, which a chart may show.
     """
-    groups = ((tr("Prompt"), _on_prompt(stats)), (tr("Drafting"), _on_drafts(stats)), (tr("Run"), _on_run(stats)))
+    groups = ((tr("Prompt"), _on_prompt(stats, with_prompt)), (tr("Drafting"), _on_drafts(stats)), (tr("Run"), _on_run(stats)))
     return [(name, lines) for name, lines in groups if lines]
 
 
-def _on_prompt(stats: Stats) -> list[str]:
+def _on_prompt(stats: Stats, with_tokens: bool) -> list[str]:
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
     lines = []
     if stats.disk_tokens:
         lines.append(tr("{reused} of {total} prompt tokens from the disk cache", reused=reused, total=prompt))
-    elif stats.reused_tokens or stats.measured_by == "engine":
+    elif with_tokens and (stats.reused_tokens or stats.measured_by == "engine"):
         lines.append(tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused))
-    elif stats.prompt_tokens:
+    elif with_tokens and stats.prompt_tokens:
         lines.append(tr("Prompt: {prompt_tokens} tokens", prompt_tokens=prompt))
-    if stats.prompt_tok_s is not None:
+    if with_tokens and stats.prompt_tok_s is not None:
         lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
     if stats.images:
         image_facts = {"tokens": tokens(stats.image_tokens), "seconds": duration(stats.image_s)}

@@ -121,7 +121,8 @@ class StatsDetails(QFrame):
             charts.append(small_label(theme, explanation, wrap=True, selectable=True))
         if stats.accepted_per_round:
             charts += [small_label(theme, tr("Drafted and accepted tokens per round"), bold=True), RoundsChart(theme, stats)]
-        if stats.prompt_tokens and (stats.reused_tokens or stats.measured_by == "engine"):
+        has_prompt_bar = stats.prompt_tokens > 0 and (stats.reused_tokens > 0 or stats.measured_by == "engine")
+        if has_prompt_bar:
             charts += [small_label(theme, tr("Reused and processed prompt tokens"), bold=True), PromptBar(theme, stats)]
         if len(history) > 1:
             charts += [small_label(theme, tr("Speed of the replies in this chat"), bold=True), SpeedChart(theme, history)]
@@ -129,7 +130,7 @@ class StatsDetails(QFrame):
                 charts.append(small_label(theme, slow, "secondary", wrap=True, selectable=True))
         groups = [
             (tr("Speed"), [*wording.speed(reply)]),
-            *wording.detail_groups(stats),
+            *wording.detail_groups(stats, with_prompt=not has_prompt_bar),
             (tr("Computer"), [*filter(None, (notable(reply.conditions),))]),
             (tr("Steps"), wording.steps(reply.step_stats).splitlines()),
         ]
