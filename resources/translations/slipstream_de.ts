@@ -3215,6 +3215,11 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
+            <source>Median of {repeats} runs each</source>
+            <translation>Median von je {repeats} Läufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG-Bild (*.png)</translation>
         </message>
@@ -3312,11 +3317,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>{mode}, run {index} of {total}</source>
             <translation>{mode}, Lauf {index} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/comparison_card.py" />
-            <source>Median of {repeats} runs each</source>
-            <translation>Median von je {repeats} Läufen</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />

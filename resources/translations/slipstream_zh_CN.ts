@@ -3215,6 +3215,11 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_view.py" />
+            <source>Median of {repeats} runs each</source>
+            <translation>各 {repeats} 次的中位数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare/compare_view.py" />
             <source>PNG image (*.png)</source>
             <translation>PNG 图像 (*.png)</translation>
         </message>
@@ -3312,11 +3317,6 @@
             <location filename="../../app/views/compare/compare_view.py" />
             <source>{mode}, run {index} of {total}</source>
             <translation>{mode}，第 {index} 次，共 {total} 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/comparison_card.py" />
-            <source>Median of {repeats} runs each</source>
-            <translation>各 {repeats} 次的中位数</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/comparison_card.py" />
