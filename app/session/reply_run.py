@@ -152,7 +152,7 @@ class ReplyRun(QObject):
             case KernelsSelected() as kernels:
                 self.kernels_selected.emit(kernels)
             case Finished(reason, stats):
-                state.replied(reason, reply.answer, reply.thinking)
+                state.replied(reason, reply.answer, reply.thinking, time.time())
                 reply.calls = state.calls
                 if reason == "tool_calls":
                     reply.next_step()
@@ -161,7 +161,7 @@ class ReplyRun(QObject):
                     if reason == "cancelled" and state.stopped:
                         reply.reason = state.ending
             case Failed() as failed:
-                state.replied("error", reply.answer, reply.thinking)
+                state.replied("error", reply.answer, reply.thinking, time.time())
                 reply.calls = state.calls
                 if reply.revert():
                     self.refused.emit(self, translated(failed))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.storage import schema
+from app.storage.call_log import LoggedCall, clear_calls, logged_calls
 from app.storage.chat_search import SearchHit, search
 from app.storage.chat_tree import Chat, Node
 from app.storage.comparison_record import ComparisonRecord
@@ -373,6 +374,14 @@ class Store:
             pause: called before each chat.
         """
         return search(self._db, [chat.id for chat in reversed(self.chats())], words, pause)
+
+    def calls(self, pause: Callable[[], object] = lambda: None) -> list[LoggedCall]:
+        """Return the latest tool calls of all chats; `pause` is called before each reply."""
+        return logged_calls(self._db, pause)
+
+    def clear_calls(self) -> None:
+        with transaction(self._db) as db:
+            clear_calls(db)
 
     def rebuild_index(self) -> None:
         self._db.execute("INSERT INTO found (found) VALUES ('rebuild')")

@@ -30,6 +30,7 @@ from app.views.settings.chat_files_row import ChatFilesRow
 from app.views.settings.network_pane import NetworkPane
 from app.views.settings.saved_prompt_rows import SavedPromptsRows
 from app.views.settings.settings_dialog import SettingsDialog
+from app.views.tools.call_log_dialog import CallLogDialog
 from app.views.tools.tools_pane import ToolsPane
 from app.views.transcript.read_pages import DocumentPageDialog, PageRead
 from app.views.tuning.tune_dialog import TuneDialog
@@ -135,7 +136,7 @@ class Dialogs(QObject):
         parts: dict[Pane, Callable[[Form], QWidget | None]] = {
             "models": lambda form: ModelSettings(self._theme, self._picker),
             "chats": lambda form: self._new_chat_settings(),
-            "tools": lambda form: ToolsPane(self._theme, self._services.tools),
+            "tools": lambda form: self._tools_pane(),
             "privacy": self._privacy,
             "network": lambda form: self._network(),
             "advanced": self._advanced,
@@ -157,6 +158,24 @@ class Dialogs(QObject):
     @Slot()
     def _show_model_settings(self) -> None:
         self.show_settings("models")
+
+    @Slot()
+    def show_calls(self) -> None:
+        is_new = self.find(CallLogDialog) is None
+        dialog = self._show(CallLogDialog, self._services.calls)
+        if is_new:
+            dialog.chat_requested.connect(self._open_chat)
+
+    def _open_chat(self, chat_id: str, message_id: str) -> None:
+        """Open a chat at a message, in front of the dialogs."""
+        self._services.session.open_chat(chat_id, message_id)
+        self._window.raise_()
+        self._window.activateWindow()
+
+    def _tools_pane(self) -> QWidget:
+        pane = ToolsPane(self._theme, self._services.tools)
+        pane.show_calls.clicked.connect(self.show_calls)
+        return pane
 
     def _new_chat_settings(self) -> QWidget:
         preferences, loader, page = self._services.preferences, self._loader, QWidget()

@@ -38,7 +38,8 @@ class Menus(QObject):
 
     def _bar(self) -> tuple[Menu, ...]:
         imports, exports = "import_chats import_folder", "export export_project export_all print"
-        files = f"new_chat quick_chat new_project_chat new_project - models tune tools - attach screenshot - {imports} {exports}"
+        models = "models tune tools tool_calls"
+        files = f"new_chat quick_chat new_project_chat new_project - {models} - attach screenshot - {imports} {exports}"
         edit = "undo redo - cut copy paste - select_all - copy_reply read_aloud"
         find = "find find_next find_previous next_link previous_link search undo_delete"
         looks = "appearance contrast larger_text smaller_text actual_size token_sources"

@@ -34,6 +34,7 @@ def dialog_commands(dialogs: Dialogs, loader: PairLoader, tuning: TuningRunner) 
         Command("models", tr("&Models…"), dialogs.show_models, ("Ctrl+Shift+M",)),
         Command("tune", tr("Tune &Drafter…"), dialogs.show_tuning, needs=tunable),
         Command("tools", tr("&Tools…"), show_tools),
+        Command("tool_calls", tr("Tool Calls…"), dialogs.show_calls),
         # macOS moves settings, about, and quit to the app menu.
         Command("settings", tr("Settings…"), dialogs.show_settings, ("Ctrl+,",), role=Role.PreferencesRole),
         Command("about", tr("About Slipstream"), dialogs.show_about, role=Role.AboutRole),

@@ -30,6 +30,7 @@ class CallRecord:
         seconds: duration of the call, without the wait for approval.
         changed: whether the tool had been allowed, but has changed since.
         images: images in the result. They aren't stored.
+        made: when the model made the call, in seconds since 1970; 0 if unknown.
     """
 
     call: ToolCall
@@ -43,6 +44,7 @@ class CallRecord:
     seconds: float | None = None
     changed: bool = False
     images: tuple[AttachedImage, ...] = ()
+    made: float = 0.0
 
     @property
     def ended(self) -> bool:

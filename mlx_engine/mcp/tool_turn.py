@@ -144,7 +144,7 @@ class ToolTurn:
         """Add a call of the current step. It is recorded when the step ends."""
         self._arrived.append(call)
 
-    def replied(self, reason: StopReason, answer: str, thinking: str) -> tuple[CallRecord, ...]:
+    def replied(self, reason: StopReason, answer: str, thinking: str, made: float = 0.0) -> tuple[CallRecord, ...]:
         """End the current step's text, and return its calls.
 
         Calls of a step that was cut off are stopped. A call whose ID is already used gets a new ID.
@@ -153,6 +153,7 @@ class ToolTurn:
             reason: why the step ended.
             answer: the answers of all steps so far.
             thinking: the thinking of all steps so far.
+            made: the time, in seconds since 1970, for the records.
         """
         if not self.generating or self._has_replied:
             return ()
@@ -168,7 +169,8 @@ class ToolTurn:
             record = CallRecord(
                 call, tool.server if tool else "", tool.name if tool else "", self._step, len(answer), len(thinking)
             )
-            record = replace(record, changed=tool is not None and self._approvals.has_changed(tool, self._chat))
+            has_changed = tool is not None and self._approvals.has_changed(tool, self._chat)
+            record = replace(record, changed=has_changed, made=made)
             if problem := self._problem(call):
                 record = replace(record, state="failed", result=problem)
             elif not self._continues or self.stopped or self._steps_left <= 0:

@@ -125,6 +125,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
     window.services.projects.change(project.id, documents=("/papers",))
     window.dialogs.show_project_settings(project.id)
     window.dialogs.show_help()
+    window.dialogs.show_calls()
     window.dialogs.show_report()
     window.dialogs.show_this_mac()
     window.dialogs.show_benchmark()

@@ -32,9 +32,10 @@ class ToolsPane(QWidget):
         self.add = button(tr("Add Server…"), look="bordered", clicked=partial(self._edit, None))
         self.imports = button(tr("Import…"), tr("Import servers from another app"), "bordered", self._choose_source)
         self.show_file = button(tr("Show mcp.json"), tr("Show the folder that contains mcp.json"), "bordered", self._show_file)
+        self.show_calls = button(tr("Show Calls…"), tr("Show the tool calls in all chats"), "bordered")
         self._list = column(spacing=8)
         intro = small_label(theme, about, "secondary", wrap=True)
-        column(intro, self._list, self.problem, flow(self.add, self.imports, self.show_file), spacing=12, parent=self)
+        column(intro, self._list, self.problem, flow(self.add, self.imports, self.show_file, self.show_calls), spacing=12, parent=self)
         self.show_file.setVisible(box.file is not None)
         box.changed.connect(self.refresh)
 
