@@ -5764,6 +5764,86 @@
             <translation>Alle Chats durchsuchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>1 call</source>
+            <translation>1 Aufruf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>All Tools</source>
+            <translation>Alle Werkzeuge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Arguments</source>
+            <translation>Argumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear</source>
+            <translation>Leeren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear the List of Calls?</source>
+            <translation>Liste der Aufrufe leeren?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear the list of calls</source>
+            <translation>Liste der Aufrufe leeren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>No tool calls</source>
+            <translation>Keine Werkzeugaufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Open the chat “{title}”</source>
+            <translation>Chat „{title}“ öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Result · The first {count} characters; the chat has all</source>
+            <translation>Ergebnis · Die ersten {count} Zeichen; der Chat enthält alle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>The calls in your chats, with those that you denied. Deleting a chat deletes its calls.</source>
+            <translation>Die Aufrufe in Ihren Chats, auch abgelehnte. Wenn Sie einen Chat löschen, werden seine Aufrufe gelöscht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>The list will be empty. The chats keep their calls, and later calls are listed.</source>
+            <translation>Die Liste wird geleert. Die Chats behalten ihre Aufrufe, und spätere Aufrufe werden aufgeführt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool</source>
+            <translation>Werkzeug</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool Calls</source>
+            <translation>Werkzeugaufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool calls</source>
+            <translation>Werkzeugaufrufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>{calls}, of the latest {count}</source>
+            <translation>{calls}, von den letzten {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>{count} calls</source>
+            <translation>{count} Aufrufe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/tools/server_card.py" />
             <source>1 tool</source>
             <translation>1 Werkzeug</translation>
@@ -5995,6 +6075,11 @@
         </message>
         <message>
             <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show Calls…</source>
+            <translation>Aufrufe anzeigen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
             <source>Show mcp.json</source>
             <translation>mcp.json anzeigen</translation>
         </message>
@@ -6002,6 +6087,11 @@
             <location filename="../../app/views/tools/tools_pane.py" />
             <source>Show the folder that contains mcp.json</source>
             <translation>Ordner mit mcp.json anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show the tool calls in all chats</source>
+            <translation>Werkzeugaufrufe in allen Chats anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_pane.py" />
@@ -6112,11 +6202,6 @@
             <location filename="../../app/views/transcript/call_card.py" />
             <source>Always Allow</source>
             <translation>Immer erlauben</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/call_card.py" />
-            <source>Arguments</source>
-            <translation>Argumente</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/call_card.py" />
@@ -7817,6 +7902,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Show To&amp;ken Sources</source>
             <translation>&amp;Token-Quellen einblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Tool Calls…</source>
+            <translation>Werkzeugaufrufe …</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

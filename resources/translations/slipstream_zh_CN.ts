@@ -5764,6 +5764,86 @@
             <translation>搜索所有对话</translation>
         </message>
         <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>1 call</source>
+            <translation>1 次调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>All Tools</source>
+            <translation>所有工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Arguments</source>
+            <translation>参数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear</source>
+            <translation>清空</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear the List of Calls?</source>
+            <translation>清空调用列表？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Clear the list of calls</source>
+            <translation>清空调用列表</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>No tool calls</source>
+            <translation>没有工具调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Open the chat “{title}”</source>
+            <translation>打开对话“{title}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Result · The first {count} characters; the chat has all</source>
+            <translation>结果 · 前 {count} 个字符；对话中有全部内容</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>The calls in your chats, with those that you denied. Deleting a chat deletes its calls.</source>
+            <translation>您的对话中的调用，包括您拒绝的调用。删除对话会同时删除其中的调用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>The list will be empty. The chats keep their calls, and later calls are listed.</source>
+            <translation>列表将被清空。对话会保留其中的调用，之后的调用仍会列出。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool</source>
+            <translation>工具</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool Calls</source>
+            <translation>工具调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>Tool calls</source>
+            <translation>工具调用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>{calls}, of the latest {count}</source>
+            <translation>{calls}（最近 {count} 次）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/call_log_dialog.py" />
+            <source>{count} calls</source>
+            <translation>{count} 次调用</translation>
+        </message>
+        <message>
             <location filename="../../app/views/tools/server_card.py" />
             <source>1 tool</source>
             <translation>1 个工具</translation>
@@ -5995,6 +6075,11 @@
         </message>
         <message>
             <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show Calls…</source>
+            <translation>显示调用…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
             <source>Show mcp.json</source>
             <translation>显示 mcp.json</translation>
         </message>
@@ -6002,6 +6087,11 @@
             <location filename="../../app/views/tools/tools_pane.py" />
             <source>Show the folder that contains mcp.json</source>
             <translation>显示 mcp.json 所在的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_pane.py" />
+            <source>Show the tool calls in all chats</source>
+            <translation>显示所有对话中的工具调用</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_pane.py" />
@@ -6112,11 +6202,6 @@
             <location filename="../../app/views/transcript/call_card.py" />
             <source>Always Allow</source>
             <translation>始终允许</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/call_card.py" />
-            <source>Arguments</source>
-            <translation>参数</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/call_card.py" />
@@ -7817,6 +7902,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Show To&amp;ken Sources</source>
             <translation>显示词元来源(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>Tool Calls…</source>
+            <translation>工具调用…</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />

@@ -121,21 +121,21 @@ class CallLogDialog(QDialog):
         record = call.record
         title = self._log.title(call)
         head = small_label(self._theme, f"{date_and_time(call.made)} · {status(record)}", "secondary", elided=True)
-        self.open = button(tr("Open Chat"), tr("Open the chat “{title}”", title=title), "bordered")
-        self.open.setToolTip(as_tooltip(title))
-        self.open.clicked.connect(lambda: self.chat_requested.emit(call.chat, call.message))
+        self.open_chat = button(tr("Open Chat"), tr("Open the chat “{title}”", title=title), "bordered")
+        self.open_chat.setToolTip(as_tooltip(title))
+        self.open_chat.clicked.connect(lambda: self.chat_requested.emit(call.chat, call.message))
         self.arguments = PlainTextView(self._theme, readable(record.call.arguments), tr("Arguments"))
-        self.result = PlainTextView(self._theme, shown(record.result), tr("Result"))
+        self.result_text = PlainTextView(self._theme, shown(record.result), tr("Result"))
         caption = tr("Result")
         if len(record.result) == MOST_LETTERS:
             caption = tr("Result · The first {count} characters; the chat has all", count=number(MOST_LETTERS))
         parts: list[Item] = [
-            row((head, 1), self.open),
+            row((head, 1), self.open_chat),
             small_label(self._theme, tr("Arguments"), "secondary"),
             self.arguments,
         ]
         if record.result:
-            parts += [small_label(self._theme, caption, "secondary", wrap=True), self.result]
+            parts += [small_label(self._theme, caption, "secondary", wrap=True), self.result_text]
         return parts
 
     @Slot()

@@ -35,7 +35,9 @@ class ToolsPane(QWidget):
         self.show_calls = button(tr("Show Calls…"), tr("Show the tool calls in all chats"), "bordered")
         self._list = column(spacing=8)
         intro = small_label(theme, about, "secondary", wrap=True)
-        column(intro, self._list, self.problem, flow(self.add, self.imports, self.show_file, self.show_calls), spacing=12, parent=self)
+        column(
+            intro, self._list, self.problem, flow(self.add, self.imports, self.show_file, self.show_calls), spacing=12, parent=self
+        )
         self.show_file.setVisible(box.file is not None)
         box.changed.connect(self.refresh)
 

@@ -18,7 +18,14 @@ def test_the_smallest_windows_show_some_lines_of_what_scrolls(begin: Callable[..
     app = begin()
     app.theme.set_text_size(share * DEFAULT_TEXT_SIZE)
     dialogs = app.window.dialogs
-    for show in (dialogs.show_settings, dialogs.show_models, dialogs.show_this_mac, dialogs.show_help, dialogs.show_report, dialogs.show_calls):
+    for show in (
+        dialogs.show_settings,
+        dialogs.show_models,
+        dialogs.show_this_mac,
+        dialogs.show_help,
+        dialogs.show_report,
+        dialogs.show_calls,
+    ):
         show()
     shown = [dialog for dialog in app.window.findChildren(QDialog) if dialog.isVisible()]
     assert len(shown) == 6

@@ -52,16 +52,20 @@ def test_calls_are_shown_filtered_opened_and_cleared(begin: Begin, monkeypatch: 
     assert dialog.count.text() == "3 calls" and not dialog.page.isVisible()
     dialog.list.setCurrentRow(1)
     assert dialog.page.isVisible()
-    assert (dialog.arguments.toPlainText(), dialog.result.toPlainText()) == ("path: notes.md", "Some notes")
-    assert [dialog.tool.itemText(at) for at in range(dialog.tool.count())][:3] == ["All Tools", "<b>x</b><U+202E> · Unknown tool", "Calculator"]
+    assert (dialog.arguments.toPlainText(), dialog.result_text.toPlainText()) == ("path: notes.md", "Some notes")
+    assert [dialog.tool.itemText(at) for at in range(dialog.tool.count())][:3] == [
+        "All Tools",
+        "<b>x</b><U+202E> · Unknown tool",
+        "Calculator",
+    ]
     dialog.tool.setCurrentIndex(2)
     dialog.tool.activated.emit(2)
     assert [text.split(",")[0] for text in rows(dialog)] == ["Calculator"] and dialog.count.text() == "1 call"
     dialog.list.setCurrentRow(0)
-    assert dialog.result.toPlainText() == "The user denied this call."
+    assert dialog.result_text.toPlainText() == "The user denied this call."
     revealed: list[object] = []
     app.session.turn_revealed.connect(lambda turn, node: revealed.append(node))
-    dialog.open.click()
+    dialog.open_chat.click()
     app.until(lambda: bool(revealed))
     assert app.session.chat is chat and revealed == [reply]
     monkeypatch.setattr("app.views.tools.call_log_dialog.confirm", lambda *texts: False)
