@@ -161,7 +161,7 @@ def test_no_two_modules_share_a_name() -> None:
 
 # Views that are composed of another view's widgets. Their state is in app/session.
 COMPOSED = {
-    *{("chat", "tools"), ("chat", "transcript"), ("compare", "transcript"), ("models", "machine")},
+    *{("chat", "tools"), ("chat", "transcript"), ("compare", "transcript"), ("tools", "transcript"), ("models", "machine")},
     *{("chat", "pictures"), ("compare", "pictures"), ("transcript", "pictures"), ("quick", "chat"), ("quick", "transcript")},
 }
 

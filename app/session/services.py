@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
 from app.session.benchmark_run import BenchmarkRunner
-from app.session.call_log import CallLog
+from app.session.call_history import CallHistory
 from app.session.chat_library import ChatLibrary
 from app.session.chat_pages import ChatPages
 from app.session.chat_session import ChatSession
@@ -112,7 +112,7 @@ class Services(QObject):
         self.tuning = TuningRunner(paths.data / FILE if paths.data else None, paths.logs / "tuning.log", self)
         self.memory = MemoryReader(client, lambda: self.tuning.process_id, self)
         self.connections = ConnectionHistory(self)
-        self.calls = CallLog(self.store, library, reply_runner, self)
+        self.calls = CallHistory(self.store, library, reply_runner, self)
         self.saved_prompts = SavedPrompts(self.engine, self.preferences, self)
         self.server = LocalServer(client, loader, activity, self.preferences, self)
         self.updates = Updates(this_release(), self.preferences, self)

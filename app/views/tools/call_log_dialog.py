@@ -3,7 +3,7 @@
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QListWidget, QListWidgetItem, QWidget
 
-from app.session.call_log import CallLog, Tool, tool_of
+from app.session.call_history import CallHistory, Tool, tool_of
 from app.storage.call_log import MOST_CALLS, MOST_LETTERS, LoggedCall
 from app.text.dates import date_and_time, short_date
 from app.text.language import number, tr
@@ -24,7 +24,7 @@ class CallLogDialog(QDialog):
 
     chat_requested = Signal(str, str)  # IDs of a chat and a message
 
-    def __init__(self, theme: Theme, log: CallLog, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, log: CallHistory, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._log = theme, log
         self._tools: list[Tool] = []

@@ -13,7 +13,7 @@ REFRESH_MS = 200  # after a change, because several come together
 Tool = tuple[str, str]  # names of a server, or "", and of its tool
 
 
-class CallLog(QObject):
+class CallHistory(QObject):
     """The latest calls, newest first. They are read from the chats when asked for.
 
     Attributes:
