@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.session.imports import RunningImport, offer_of
 from app.session.notice import Notice, NoticeAction, exported
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
@@ -35,20 +36,11 @@ MAX_UNDO = 50
 
 @dataclass(frozen=True)
 class UndoStep:
-    """A deletion or import that can be undone."""
+    """A deletion, import, or archiving that can be undone."""
 
     message: str  # what happened, for the undo bar; empty if a notice tells it
     title: str  # title of the menu command
     undo: Callable[[], None]
-
-
-@dataclass(eq=False)
-class RunningImport:
-    """An import that is waiting or running on the store's thread."""
-
-    name: str  # of the file
-    share: float = 0.0
-    canceled: bool = False
 
 
 class ChatLibrary(QObject):
@@ -139,7 +131,7 @@ class ChatLibrary(QObject):
         """Save a chat and the given messages, parents first, then call `then`."""
         self._open[chat.id] = chat
         old = self.entries.get(chat.id)
-        snapshot = Snapshot.of(chat, nodes, self.project_of(chat), old.pinned if old else False)
+        snapshot = Snapshot.of(chat, nodes, self.project_of(chat), *(old.pinned, old.archived) if old else ())
         is_new = old is None and chat.id not in self._deleted
         if snapshot.summary != old and chat.id not in self._deleted:
             self.entries[chat.id] = snapshot.summary
@@ -175,7 +167,25 @@ class ChatLibrary(QObject):
             self._update(replace(self.entries[chat_id], title=title))
 
     def pin(self, chat_id: str, pinned: bool) -> None:
-        self._update(replace(self.entries[chat_id], pinned=pinned))
+        """Pin a chat, which then isn't archived, or unpin it."""
+        archived = self.entries[chat_id].archived and not pinned
+        self._update(replace(self.entries[chat_id], pinned=pinned, archived=archived))
+
+    def archive(self, chat_ids: Sequence[str], archived: bool = True) -> None:
+        """Move chats to the archive, where none is pinned, which can be undone, or back."""
+        before = [self.entries[one] for one in chat_ids if one in self.entries and self.entries[one].archived != archived]
+        for one in before:
+            self._update(replace(one, archived=archived, pinned=False))
+
+        def undo() -> None:
+            for one in before:
+                if (now := self.entries.get(one.id)) is not None:
+                    self._update(replace(now, archived=False, pinned=one.pinned))
+
+        if before and archived:
+            count, title = len(before), before[0].title
+            message = tr("Archived “{title}”", title=title) if count == 1 else tr("Archived {count} chats", count=count)
+            self._add_undo(UndoStep(message, tr("Undo &Archive"), undo))
 
     def project_of(self, chat: Chat) -> str:
         """Return the ID of a chat's project, or an empty string."""
@@ -280,8 +290,9 @@ class ChatLibrary(QObject):
             self.undo_offered.emit(None)
 
     def _add_undo(self, step: UndoStep) -> None:
-        """Add a step. A deletion drops import steps, so repeated undo never reaches them."""
-        kept = [one for one in self._undo_steps if one.title in (step.title, tr("Undo &Delete"))]
+        """Add a step. Others drop import steps, so repeated undo never reaches them."""
+        imports = tr("Undo &Import")
+        kept = [one for one in self._undo_steps if one.title != imports or step.title == imports]
         self._undo_steps = [*kept, step][-MAX_UNDO:]
         self.undo_offered.emit(step if step.message else None)
 
@@ -417,7 +428,7 @@ class ChatLibrary(QObject):
         untrusted = [project for project in found.untrusted if project.id not in self.projects]
         self.projects = {project.id: project for project in found.projects} | self.projects  # existing projects stay as they are
         for one in found.chats:
-            self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.project, one.pinned).summary
+            self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.project, one.pinned, one.archived).summary
         ids = [one.chat.id for one in found.chats]
         texts, actions = [], []
         if ids:
@@ -436,20 +447,11 @@ class ChatLibrary(QObject):
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
         for project in untrusted:
-            self.notified.emit(self._offer(project))
+            self.notified.emit(offer_of(project, partial(self._use_imported, project)))
 
-    def _offer(self, project: Project) -> Notice:
-        """Return the offer to use what an imported project gives models access to."""
-
-        def use() -> None:
-            if project.id in self.projects:
-                self.change_project(project.id, new_chats=project.new_chats, documents=project.documents, model=project.model)
-
-        servers = project.new_chats.tool_servers if project.new_chats is not None else ()
-        named = [*project.documents, *([project.model.name] if project.model is not None else []), *servers]
-        listed = ", ".join(named)
-        text = tr("The file names documents, a model, or tools for “{project}”: {listed}.", project=project.name, listed=listed)
-        return Notice(text, topic=f"offer {project.id}", actions=(NoticeAction(tr("Use Them"), use, needed=True),))
+    def _use_imported(self, project: Project) -> None:
+        if project.id in self.projects:
+            self.change_project(project.id, new_chats=project.new_chats, documents=project.documents, model=project.model)
 
     def _fill_in(self, chat: Chat, stored: Chat | None) -> None:
         """Give an open chat the images and PDFs that an import stored."""

@@ -167,6 +167,8 @@ class Commands(QObject):
     def target(self) -> tuple[str, str]:
         """Kind ("chat", "project", or "") and ID of what commands act on."""
         kind, id, _ = self.selection()
+        if kind == "archive":
+            return "", ""
         if (kind == "chat" and id in self._library.entries) or (kind == "project" and id in self._library.projects):
             return kind, id
         id = self._session.chat.id
@@ -205,6 +207,15 @@ class Commands(QObject):
         def copy_link(chat_id: str) -> None:
             QGuiApplication.clipboard().setText(link_to(chat_id))
 
+        def archived() -> bool:
+            return bool(self.target_chats) and all(library.entries[one].archived for one in self.target_chats)
+
+        def archive_title() -> str:
+            return tr("Un&archive") if archived() else tr("&Archive")
+
+        def archive() -> None:
+            library.archive(self.target_chats, archived=not archived())
+
         def delete_title() -> str:
             count = len(self.target_chats)
             return tr("&Delete {count} Chats", count=number(count)) if count > 1 else tr("&Delete")
@@ -218,6 +229,7 @@ class Commands(QObject):
             Command("undo_delete", undo_title, library.undo, ("Ctrl+Alt+Z",), lambda: library.undo_step),
             Command("rename", tr("Rena&me"), self._rename, ("F2",), lambda: self.target[0] and len(self.target_chats) < 2),
             Command("pin", pin_title, lambda: library.pin(single(), not pinned()), ("Ctrl+Alt+P",), single),
+            Command("archive", archive_title, archive, needs=lambda: self.target_chats),
             Command("duplicate", tr("Dupl&icate"), lambda: library.duplicate(single(), session.open_chat), ("Ctrl+D",), single),
             Command("copy_link", tr("Copy Lin&k to Chat"), lambda: copy_link(single()), needs=single),
             Command("delete", delete_title, self._delete, needs=lambda: self.target[0]),
@@ -238,8 +250,8 @@ class Commands(QObject):
             self._library.delete_project(self.target[1])
 
     def _step(self, by: int) -> None:
-        """Open the next or previous chat in the list."""
-        ids = self.listed()
+        """Open the next or previous chat in the list, but none of the archive."""
+        ids = [one for one in self.listed() if not self._library.entries[one].archived]
         place = ids.index(self._session.chat.id) + by if self._session.chat.id in ids else 0
         if 0 <= place < len(ids):
             self._session.open_chat(ids[place])

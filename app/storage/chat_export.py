@@ -85,7 +85,8 @@ def to_json(
     check_size(sum(map(len, files.values())))
     values, encoded = [], {}
     for chat, summary in chats:
-        values.append(chat_to_json(chat) | {"folder": summary.project, "pinned": summary.pinned})
+        marks = {"pinned": summary.pinned, "archived": summary.archived}
+        values.append(chat_to_json(chat) | {"folder": summary.project} | marks)
         pause()
     for digest, data in files.items():
         encoded[digest] = base64.b64encode(data).decode()

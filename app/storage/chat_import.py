@@ -354,7 +354,8 @@ def _chat_of(data: Any, files: ChatGptFiles, images: LinkedImages, place: Path |
     if is_claude_chat(data):
         return ImportedChat(claude_chat(data), dated=created_at(data) > 0)
     if chatgpt_import.is_conversation(data):
-        return ImportedChat(chatgpt_import.chat_from(data, files), dated=as_time(data.get("create_time"), 0.0) > 0)
+        dated, archived = as_time(data.get("create_time"), 0.0) > 0, data.get("is_archived") is True
+        return ImportedChat(chatgpt_import.chat_from(data, files), dated=dated, archived=archived)
     if is_lm_studio_chat(data):
         return lm_studio_chat(data, images, place)
     return jan_chat(data, images, place) if is_jan_thread(data) else open_webui_chat(data, images)
@@ -379,7 +380,7 @@ def _from_export(data: Mapping[str, Any], name: str, progress: Progress, files: 
             raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
         project_id = as_text(one.get("folder"))
         inside, dated = project_id if project_id in known else "", as_time(one.get("created"), 0.0) > 0
-        imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated))
+        imported.chats.append(ImportedChat(chat, inside, one.get("pinned") is True, dated, one.get("archived") is True))
     return imported
 
 

@@ -71,7 +71,7 @@ def open_webui_chat(data: Mapping[str, Any], images: LinkedImages) -> ImportedCh
     id_of = partial(derived_id, OPEN_WEBUI, source) if source else None
     add_branches(chat, messages, ("parentId", "childrenIds"), add, id_of, history.get("currentId"))
     name_untitled(chat, title)
-    return ImportedChat(chat, pinned=data.get("pinned") is True, dated=created > 0)
+    return ImportedChat(chat, "", data.get("pinned") is True, created > 0, data.get("archived") is True)
 
 
 def _add(above: Node, message: Mapping[str, Any], created: float, images: LinkedImages) -> Node:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 MAX_FAILED = 20_000  # rows that can't be read; a table with more is gone
 MAX_ROWS = 1 << 20  # if the last row's number can't be read or is wrong
 
-_CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings")
+_CHAT = ("id", "title", "folder", "pinned", "created", "changed", "deleted", "settings", "archived")
 _MESSAGE = ("chat", "parent", "chosen", "role", "id", "text", "thinking", "created", "details", "suppliers", "summary")
 # Columns that hold text in every row
 _TEXTS = {
@@ -45,12 +45,13 @@ _TEXTS = {
 
 @dataclass
 class ImportedChat:
-    """A chat, its project's id or "", whether it is pinned, and if it has a date."""
+    """A chat, its project's id or "", its marks, and whether it has a date."""
 
     chat: Chat
     project: str = ""
     pinned: bool = False
     dated: bool = True
+    archived: bool = False
 
 
 @dataclass
@@ -147,7 +148,7 @@ def snapshots(chats: Iterable[ImportedChat], files: FileData) -> Iterator[Snapsh
     """Yield the chats with the data of their files, one at a time."""
     for one in chats:
         fill(one.chat.root.below(), files)
-        yield Snapshot.of(one.chat, one.chat.root.below(), one.project, one.pinned)
+        yield Snapshot.of(one.chat, one.chat.root.below(), one.project, one.pinned, one.archived)
         fill(one.chat.root.below(), NO_DATA)
 
 
@@ -196,13 +197,13 @@ def _salvage(files: DatabaseFiles, pause: Callable[[], object]) -> ImportedChats
     known = {project.id for project in projects}
     found: dict[str, ImportedChat] = {}
     deleted: set[str] = set()
-    for one, title, project, pinned, created, changed, gone, settings in reader.rows("chat", _CHAT):
+    for one, title, project, pinned, created, changed, gone, settings, archived in reader.rows("chat", _CHAT):
         if as_time(gone, 0.0) >= 1.0:
             deleted.add(one)
             continue
         options = ChatSettings.from_json(parse_json(settings))
         chat = Chat(clean(title) or NEW_CHAT, options, clean(one) or new_id(), as_time(created, 0.0), as_time(changed, 0.0))
-        found[one] = ImportedChat(chat, project if project in known else "", pinned == 1)
+        found[one] = ImportedChat(chat, project if project in known else "", pinned == 1, archived=archived == 1)
     for digest, number in list(reader.rows("file", ("digest", "rowid"))):
         pause()
         if not files.add(digest, number):

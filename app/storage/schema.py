@@ -156,7 +156,12 @@ _SEVENTH = """
 ALTER TABLE folder ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
 """
 
-STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)  # STEPS[n] migrates version n to n + 1
+# Archived chats are listed apart from the others.
+_EIGHTH = """
+ALTER TABLE chat ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)  # STEPS[n] migrates version n to n + 1
 VERSION = len(STEPS)
 
 

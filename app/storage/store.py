@@ -43,6 +43,7 @@ class ChatSummary:
     project: str = ""
     pinned: bool = False
     private: bool = False
+    archived: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,12 @@ class Snapshot:
     files: tuple[tuple[str, tuple[StoredFile, ...]], ...]  # of each message, by its id
 
     @classmethod
-    def of(cls, chat: Chat, nodes: Iterable[Node], project: str = "", pinned: bool = False) -> "Snapshot":
+    def of(
+        cls, chat: Chat, nodes: Iterable[Node], project: str = "", pinned: bool = False, archived: bool = False
+    ) -> "Snapshot":
         """Take a snapshot. Each message comes after its parent."""
-        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, project, pinned, chat.settings.private)
+        marks = pinned, chat.settings.private, archived
+        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, project, *marks)
         saved = tuple(nodes)
         files = tuple((node.id, tuple(files_of(node))) for node in saved)
         return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in saved), files)
@@ -154,12 +158,12 @@ class Store:
         """Return all chats that are not deleted."""
         rows = self._db.execute(
             "SELECT id, title, created, changed, coalesce(folder, ''), pinned, "
-            "json_extract(CASE WHEN json_valid(settings) THEN settings ELSE '{}' END, '$.private') "
+            "json_extract(CASE WHEN json_valid(settings) THEN settings ELSE '{}' END, '$.private'), archived "
             "FROM chat WHERE deleted IS NULL ORDER BY changed"
         )
         return tuple(
-            ChatSummary(one, title, made, said, project, bool(pinned), private == 1)
-            for one, title, made, said, project, pinned, private in rows
+            ChatSummary(one, title, made, said, project, bool(pinned), private == 1, bool(archived))
+            for one, title, made, said, project, pinned, private, archived in rows
         )
 
     def set_open_chat(self, chat_id: str) -> None:
@@ -267,10 +271,10 @@ class Store:
         return FileUsage(*self._db.execute(query, ids).fetchone())
 
     def update(self, summary: ChatSummary) -> None:
-        """Save a stored chat's title, project, pin, and time."""
+        """Save a stored chat's title, project, marks, and time."""
         self._db.execute(
-            "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, changed = ? WHERE id = ?",
-            (clean(summary.title), summary.project, summary.pinned, summary.changed, summary.id),
+            "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, archived = ?, changed = ? WHERE id = ?",
+            (clean(summary.title), summary.project, summary.pinned, summary.archived, summary.changed, summary.id),
         )
 
     def choose(self, siblings: Sequence[str], chosen: str) -> None:
@@ -410,9 +414,10 @@ def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
     chat = snapshot.summary
     settings = json.dumps(snapshot.settings.to_json())
     db.execute(
-        "INSERT INTO chat (id, title, folder, pinned, created, changed, settings) VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?) "
+        "INSERT INTO chat (id, title, folder, pinned, archived, created, changed, settings) "
+        "VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET title = excluded.title, changed = excluded.changed, settings = excluded.settings",
-        (chat.id, clean(chat.title), chat.project, chat.pinned, chat.created, chat.changed, settings),
+        (chat.id, clean(chat.title), chat.project, chat.pinned, chat.archived, chat.created, chat.changed, settings),
     )
     db.executemany(
         "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers, calls, "

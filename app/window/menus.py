@@ -12,9 +12,10 @@ from app.text.language import tr
 from app.views.sidebar.chat_list import ChatList
 
 _ROW_MENUS = {
-    "chat": "rename pin move_to_project duplicate copy_link export - delete",
-    "chats": "move_to_project export - delete",
+    "chat": "rename pin archive move_to_project duplicate copy_link export - delete",
+    "chats": "archive move_to_project export - delete",
     "project": "new_project_chat project_settings rename export_project - delete",
+    "archive": "new_chat new_project import_chats",
     "": "new_chat new_project import_chats",
 }
 
@@ -47,7 +48,7 @@ class Menus(QObject):
         replies = (
             f"stop compare compare_prompt - {modes} - compact undo_compact - edit regenerate resume previous_version next_version"
         )
-        chats = "rename pin move_to_project duplicate copy_link delete delete_all - previous_chat next_chat"
+        chats = "rename pin archive move_to_project duplicate copy_link delete delete_all - previous_chat next_chat"
         support = "this_mac logs report - check_for_updates check_at_launch - about"
         titles = {
             tr("&File"): f"{files} - close_window settings quit",

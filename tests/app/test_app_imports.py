@@ -214,11 +214,12 @@ class TestOpenWebui:
                 owui("q2", "a", "user", "More"),
                 current="q2",
                 pinned=True,
+                archived=True,
             ),
             LinkedImages(),
         )
         chat = found.chat
-        assert said(chat) == [("Hi", "One"), ("More", "")] and (found.pinned, found.dated) == (True, True)
+        assert said(chat) == [("Hi", "One"), ("More", "")] and (found.pinned, found.dated, found.archived) == (True, True, True)
         assert (chat.created, chat.changed, chat.settings.system) == (NOW // 1000, NOW // 1000 + 60, "Be nice.")
         first = chat.turns[0]
         assert first.asked is not None and first.answered is not None and first.answered.place == (2, 2)

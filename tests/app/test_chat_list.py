@@ -18,7 +18,8 @@ from app.storage.chat_tree import Chat
 from app.storage.project import Project
 from app.storage.store import ChatSummary
 from app.system.appearance import DEFAULT_TEXT_SIZE
-from app.views.sidebar.chat_list import ID, ChatList, day_section, sections
+from app.views.sidebar.chat_list import ID, ChatList
+from app.views.sidebar.chat_sections import day_section, sections
 from tests.app.conftest import Begin, Session, Start
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_chats_window import chat_with, rows
@@ -30,7 +31,7 @@ def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
     library.projects = {one: Project(one, f"Project {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):
-        known, kind = list(library.entries), draw.choice(["new", "new", "title", "changed", "project", "pinned", "gone"])
+        known, kind = list(library.entries), draw.choice(["new", "new", "title", "changed", "project", "pinned", "archived", "gone"])
         one = draw.choice(known) if known and kind != "new" else f"chat {step}"
         if kind == "gone":
             library.entries.pop(one, None)
@@ -41,6 +42,7 @@ def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
                 "changed": now + step,
                 "project": draw.choice(["", "f", "g"]),
                 "pinned": not old.pinned,
+                "archived": not old.archived,
             }
             library.entries[one] = replace(old, **{kind: fresh[kind]}) if kind in fresh else old
         library.changed.emit()

@@ -290,6 +290,7 @@ def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
             contents = store.contents()
             (entry,) = contents.chats
             assert (entry.title, entry.pinned, contents.projects[0].name) == ("What is 7 times 8?", True, "Sums")
+            assert entry.archived == (version >= 8)
             chat = store.load(entry.id)
             assert [turn.reply.answer for turn in chat.turns] == ["56.", "It is 63, of cou"]
             assert chat.turns[0].last.place == (2, 2) and chat.turns[1].reply.reason == "interrupted"

@@ -33,23 +33,24 @@ json_values = st.recursive(
 )
 
 
-def summary(chat: Chat, folder: str = "", pinned: bool = False) -> ChatSummary:
-    return ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
+def summary(chat: Chat, folder: str = "", pinned: bool = False, archived: bool = False) -> ChatSummary:
+    return ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned, archived=archived)
 
 
 # Slipstream's JSON
 
 
 @sampled(5)
-@given(st.lists(st.tuples(chats(), st.booleans(), st.booleans()), min_size=1, max_size=3))
-def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
+@given(st.lists(st.tuples(chats(), st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=3))
+def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool, bool]]) -> None:
     folder = Project("f", "Work & play", 5.0)
-    rows = [(chat, summary(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
+    rows = [(chat, summary(chat, "f" if inside else "", pinned, archived)) for chat, inside, pinned, archived in made]
     text = json.dumps(chat_export.to_json(rows, {"f": folder}), ensure_ascii=False)
     back = chat_import.from_json(json.loads(text), "a file")
     assert all(same(one, other.chat) for (one, _), other in zip(rows, back.chats, strict=True))
-    assert [(one.project, one.pinned) for one in back.chats] == [(row.project, row.pinned) for _, row in rows]
-    assert back.projects == ([folder] if any(inside for _, inside, _ in made) else [])
+    marks = [(one.project, one.pinned, one.archived) for one in back.chats]
+    assert marks == [(row.project, row.pinned, row.archived) for _, row in rows]
+    assert back.projects == ([folder] if any(inside for _, inside, *_ in made) else [])
 
 
 def places(value: object) -> list[tuple[Any, Any]]:

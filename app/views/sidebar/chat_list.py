@@ -1,9 +1,7 @@
-"""The sidebar's list of pinned chats, projects, and days."""
+"""The sidebar's list of pinned chats, projects, days, and archived chats."""
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -26,57 +24,17 @@ from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.new_replies import NewReplies
 from app.session.reply_runner import ReplyRunner
-from app.storage.project import Project
-from app.storage.store import ChatSummary
-from app.text.dates import month_and_year
 from app.text.language import tr
+from app.views.sidebar.chat_sections import ARCHIVE, ChatSection, sections
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
 ID = Qt.ItemDataRole.UserRole  # id of a chat or project; empty for a heading
-KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "project" or "chat"
+KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "project", "archive", or "chat"
+GROUPS = ("project", "archive")  # kinds of headings that open and close
 OPEN_MS = 140  # delay after an arrow key, so that chats passed on the way don't open
 EXTEND_SELECTION = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
-
-
-@dataclass(frozen=True)
-class ChatSection:
-    """A heading and its chats, newest first; `project` is the id of a project."""
-
-    title: str
-    chats: tuple[ChatSummary, ...]
-    project: str = ""
-
-
-def sections(chats: Iterable[ChatSummary], projects: Iterable[Project], now: float) -> list[ChatSection]:
-    """Group chats into sections. Empty projects are listed; empty days aren't."""
-    newest = sorted(chats, key=lambda chat: (chat.changed, chat.id), reverse=True)
-    rest = [chat for chat in newest if not chat.pinned]
-    found: list[ChatSection] = []
-    if pinned := tuple(chat for chat in newest if chat.pinned):
-        found.append(ChatSection(tr("Pinned"), pinned))
-    for project in sorted(projects, key=lambda project: (project.name.casefold(), project.id)):
-        found.append(ChatSection(project.name, tuple(chat for chat in rest if chat.project == project.id), project.id))
-    ids = {section.project for section in found} - {""}
-    days: dict[str, list[ChatSummary]] = {}
-    day, start = "", float("inf")
-    for chat in rest:
-        if chat.project not in ids:
-            if chat.changed < start:
-                day, start = day_section(chat.changed, now)
-            days.setdefault(day, []).append(chat)
-    return found + [ChatSection(title, tuple(chats)) for title, chats in days.items()]
-
-
-def day_section(at: float, now: float) -> tuple[str, float]:
-    """Return the heading for a time, and when its section begins."""
-    day, today = date.fromtimestamp(at), date.fromtimestamp(now)
-    named = ((0, tr("Today")), (1, tr("Yesterday")), (7, tr("Previous 7 Days")), (30, tr("Previous 30 Days")))
-    for days, title in named:
-        if (first := today - timedelta(days)) <= day:
-            return title, datetime(first.year, first.month, first.day).timestamp()
-    return month_and_year(day), datetime(day.year, day.month, 1).timestamp()
 
 
 class ChatList(QTreeView):
@@ -105,7 +63,7 @@ class ChatList(QTreeView):
         self._model = QStandardItemModel(self)
         self._refreshing = False
         self._shown: list[ChatSection] = []
-        self._closed_projects: set[str] = set()
+        self._closed_projects = {ARCHIVE}
         self._rows: dict[str, QStandardItem] = {}
         self.pin = IconButton(theme, "pin", tr("Pin Chat"), self.viewport())  # before `more` in the Tab order
         self.more = IconButton(theme, "more", tr("Actions"), self.viewport())
@@ -187,15 +145,22 @@ class ChatList(QTreeView):
             self.setExpanded(self._model.index(number, 0), section.project not in self._closed_projects)
         self._refreshing = False
         at = order.index(kept) if kept else len(order)
-        near = next((one for one in (kept, *selected, *order[at:], *reversed(order[:at])) if one in self._rows), kept)
+        others = (kept, *selected, *order[at:], *reversed(order[:at]))
+        near = next((one for one in others if one in self._rows and not self._in_closed_archive(one)), kept)
         if kept and (near == kept or self.hasFocus()):
             self.select_rows([near, *selected])
         else:
             self.mark_open()
         self.verticalScrollBar().setValue(place)
-        if (item := self._rows.get(self._session.chat.id)) is not None and self._place_of_open() != place_before:
-            self.scrollTo(item.index())  # a new chat, or one that a message has moved up
+        opened = self._session.chat.id
+        if opened in self._rows and self._place_of_open() != place_before and not self._in_closed_archive(opened):
+            self.scrollTo(self._rows[opened].index())  # a new chat, or one that a message has moved up
         self._place_buttons()
+
+    def _in_closed_archive(self, one: str) -> bool:
+        """Return whether a chat is archived and not shown. Selecting it would open the archive."""
+        item = self._rows[one].parent()
+        return item is not None and item.data(KIND) == "archive" and ARCHIVE in self._closed_projects
 
     def _place_of_open(self) -> tuple[str, int]:
         """Return the heading and row of the open chat."""
@@ -212,7 +177,7 @@ class ChatList(QTreeView):
                 self._model.removeRow(number)
         for number, (title, project) in enumerate(wanted):
             if (there := self._model.item(number)) is None or _key(there) != (title, project):
-                heading = _item(title, "project" if project else "heading", project)
+                heading = _item(title, _kind_of(project), project)
                 self._model.insertRow(number, heading)
                 if project:
                     self._rows[project] = heading
@@ -279,7 +244,7 @@ class ChatList(QTreeView):
 
         Not by `setCurrentIndex` of the view, which extends the selection while Shift or ⌘ is held, as with ⌘N.
         """
-        indexes = [self._rows[one].index() for one in ids if one in self._rows]
+        indexes = [self._rows[one].index() for one in ids if one in self._rows and not self._in_closed_archive(one)]
         chosen = QItemSelection()
         for index in indexes:
             chosen.select(index, index)
@@ -310,14 +275,15 @@ class ChatList(QTreeView):
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True)
-        if kind == "project":
-            return Row(title, icon="folder", disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
+        if kind in GROUPS:
+            icon = "folder" if kind == "project" else "archive"
+            return Row(title, icon=icon, disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
         run = self._reply_runner.of(one)
         asking = run is not None and run.waiting
         return Row(
             title,
             trailing="?" if asking else "",
-            indented=index.parent().data(KIND) == "project",
+            indented=index.parent().data(KIND) in GROUPS,
             mark="" if asking else "ring" if run is not None else "dot" if one in self._new_replies else "",
             chosen=one == self._session.chat.id or one in self._multiple,
             reserved=2 * self.more.sizeHint().width() if one == self._button_chat else 0,
@@ -335,7 +301,7 @@ class ChatList(QTreeView):
         if self.state() == self.State.EditingState:  # the name field has ignored the key
             key = 0
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            if kind == "project":
+            if kind in GROUPS:
                 self.setExpanded(before, not self.isExpanded(before))
             else:
                 self._open_current()
@@ -358,18 +324,23 @@ class ChatList(QTreeView):
             if index.data(KIND) == "chat":
                 self.opened.emit(index.data(ID))
                 self.chosen.emit()
-            elif index.data(KIND) == "project":
+            elif index.data(KIND) in GROUPS:
                 self.setExpanded(index, not self.isExpanded(index))
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Move the selected chats into or out of a project."""
+        """Move the selected chats into or out of a project, or into or out of the archive."""
         target = self.indexAt(event.position().toPoint())
         while target.isValid() and target.parent().isValid():
             target = target.parent()
         event.setDropAction(Qt.DropAction.IgnoreAction)  # the list is refreshed; the view must not remove the row
         event.accept()
-        project = target.data(ID) if target.isValid() and target.data(KIND) == "project" else ""
-        self._library.move(self.selected if event.source() is self else [], project)
+        kind = target.data(KIND) if target.isValid() else ""
+        chats = self.selected if event.source() is self else []
+        if kind == "archive":
+            self._library.archive(chats)
+            return
+        self._library.archive(chats, archived=False)
+        self._library.move(chats, target.data(ID) if kind == "project" else "")
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QMouseEvent):
@@ -441,6 +412,10 @@ def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str
     return [(section.title, section.project, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 
+def _kind_of(project: str) -> str:
+    return "archive" if project == ARCHIVE else "project" if project else "heading"
+
+
 def _key(heading: QStandardItem) -> tuple[str, str]:
     return heading.text(), heading.data(ID)
 
@@ -451,7 +426,9 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
     item.setData(kind, KIND)
     flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
     if kind != "heading":
-        flags |= Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+        flags |= Qt.ItemFlag.ItemIsSelectable
+    if kind in ("project", "chat"):
+        flags |= Qt.ItemFlag.ItemIsEditable
     if kind == "chat":
         flags |= Qt.ItemFlag.ItemIsDragEnabled
     item.setFlags(flags)

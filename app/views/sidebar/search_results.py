@@ -138,7 +138,9 @@ def _describe(index: Index) -> Row:
         return Row("", excerpt=_parts(result.hit), indented=True)
     if result.more:
         return Row("", excerpt=("", "", more_text(result.more)), indented=True)
-    return Row(result.found.chat.title, excerpt=(short_date(result.found.chat.changed), "", ""))
+    chat = result.found.chat
+    date = short_date(chat.changed)
+    return Row(chat.title, excerpt=(f"{date} · {tr('Archived')}" if chat.archived else date, "", ""))
 
 
 def _parts(hit: SearchHit) -> tuple[str, str, str]:

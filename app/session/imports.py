@@ -1,0 +1,26 @@
+"""Imports of chats that run, and what imported projects may use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.session.notice import Notice, NoticeAction
+from app.storage.project import Project
+from app.text.language import tr
+
+
+@dataclass(eq=False)
+class RunningImport:
+    """An import that is waiting or running on the store's thread."""
+
+    name: str  # of the file
+    share: float = 0.0
+    canceled: bool = False
+
+
+def offer_of(project: Project, use: Callable[[], object]) -> Notice:
+    """Return the offer to use what an imported project gives models access to."""
+    servers = project.new_chats.tool_servers if project.new_chats is not None else ()
+    named = [*project.documents, *([project.model.name] if project.model is not None else []), *servers]
+    listed = ", ".join(named)
+    text = tr("The file names documents, a model, or tools for “{project}”: {listed}.", project=project.name, listed=listed)
+    return Notice(text, topic=f"offer {project.id}", actions=(NoticeAction(tr("Use Them"), use, needed=True),))
