@@ -1,5 +1,6 @@
 """The pages and headings of Help that explain errors."""
 
+CHANGES_PAGE = "changelog"
 CONNECTING_PAGE = "remote#how-do-i-connect-in-the-window"
 FULL_CONTEXT_PAGE = "guide#what-happens-when-the-context-is-full"
 LOADING_PAGE = "troubleshooting#a-pair-doesnt-load"

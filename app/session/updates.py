@@ -1,4 +1,4 @@
-"""This build's version and licenses, and the update check.
+"""This build's version and licenses, the update check, and what an update changed.
 
 The check runs only if the user asks or has turned it on. Nothing is sent but the request.
 """
@@ -25,6 +25,7 @@ from mlx_engine.network import traffic
 log = logging.getLogger(__name__)
 
 _HINTED = "hinted_build"  # key in the settings file: the version that gave the hint
+_LAST_VERSION = "last_version"  # key in the settings file: the version of the last launch
 _HEADERS = {"User-Agent": "Slipstream", "Accept-Encoding": "identity"}
 STAMP = "release.json"  # in resources; written by the build
 TIMEOUT_S = 15.0
@@ -85,6 +86,14 @@ def newer(response: bytes, current: str) -> tuple[str, str] | None:
     return (version, page) if is_newer else None
 
 
+def is_newer(version: str, before: str) -> bool:
+    """Return whether a version is newer than another. Invalid ones are neither."""
+    try:
+        return Version(version) > Version(before)
+    except InvalidVersion:
+        return False
+
+
 def fetch(address: str) -> bytes:
     """Return the beginning of a response. Only the headers tell about this app.
 
@@ -114,12 +123,13 @@ def fetch(address: str) -> bytes:
 
 
 class Updates(QObject):
-    """The update check, and the hint at a build that suits this Mac better.
+    """The update check, and the hints after an update.
 
-    Unless the user asks, only a newer version is reported. The hint is given once per version.
+    Unless the user asks, only a newer version is reported. A build that suits this Mac better is named once per version.
     """
 
     notified = Signal(str)
+    updated = Signal(str)  # this version, at its first launch after an earlier one
 
     def __init__(self, release: Release, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -129,10 +139,20 @@ class Updates(QObject):
         self._asked = False  # by the user
 
     def start(self) -> None:
-        """Give the hint, and check for updates if the user has turned on checks at launch."""
+        """Give the hints, and check for updates if the user has turned on checks at launch."""
+        self._compare_versions()
         self._compare_builds()
         if self._preferences.check_for_updates:
             self._request(asked=False)
+
+    def _compare_versions(self) -> None:
+        """Report an update. The first launch of all is none."""
+        version, settings = self.release.version, self._preferences.file
+        before = str(settings.value(_LAST_VERSION) or "")
+        if version and version != before:
+            settings.setValue(_LAST_VERSION, version)
+            if before and is_newer(version, before):
+                self.updated.emit(version)
 
     def _compare_builds(self) -> None:
         version, settings = self.release.version, self._preferences.file

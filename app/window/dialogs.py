@@ -8,8 +8,8 @@ from PySide6.QtGui import QDesktopServices, QFontMetrics, QKeySequence, QShortcu
 from PySide6.QtWidgets import QDialog, QFrame, QMainWindow, QPlainTextEdit, QSystemTrayIcon, QWidget
 
 from app.session.compare_run import CompareRun
-from app.session.help_pages import TUNING_PAGE
-from app.session.notice import Notice
+from app.session.help_pages import CHANGES_PAGE, TUNING_PAGE
+from app.session.notice import Notice, NoticeAction
 from app.session.preferences import Pane, Preferences, Setting
 from app.session.services import Services
 from app.session.tuning_survey import loaded_pair
@@ -60,6 +60,7 @@ class Dialogs(QObject):
         self._picker.downloaded.connect(self._announce_download)
         self._tuning.ended.connect(self._announce_tuning)
         self._tuning.paused_found.connect(self._announce_paused_run)
+        services.updates.updated.connect(self._announce_update)
         self._loader.loaded.connect(self._tuning.forget_result)
         self._loader.loaded.connect(self._find_paused_run)
         self._looked_for_run = False
@@ -251,6 +252,15 @@ class Dialogs(QObject):
         """Show a page, at a heading if it is named after “#”."""
         name, _, heading = page.partition("#")
         self._show(HelpDialog, menu_shortcuts(self._services.commands)).show_page(name, heading)
+
+    @Slot()
+    def show_changes(self) -> None:
+        self.show_help(CHANGES_PAGE)
+
+    @Slot(str)
+    def _announce_update(self, version: str) -> None:
+        action = NoticeAction(tr("What's New"), self.show_changes)
+        self._notices.post(Notice(tr("Slipstream is now version {version}.", version=version), topic="update", actions=(action,)))
 
     @Slot()
     def show_report(self) -> None:

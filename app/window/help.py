@@ -21,7 +21,7 @@ from app.widgets.theme import Theme
 FOLDER = Path(__file__).parents[2] / "docs"
 PAGES = (
     *("guide", "models", "downloads", "remote", "tools", "server", "agents", "train-a-drafter"),
-    *("troubleshooting", "privacy", "exactness", "performance", "cli"),
+    *("troubleshooting", "privacy", "exactness", "performance", "cli", "changelog"),
 )
 SHORTCUTS = "shortcuts"
 DEVELOPER_PAGES = ("architecture", "kernels", "releasing")

@@ -56,7 +56,7 @@ class Menus(QObject):
             tr("&View"): f"sidebar {looks} - palette focus_message focus_list scroll_to_end",
             tr("&Chat"): f"{replies} - chat_settings project_settings - {chats}",
             tr("&Window"): "minimize zoom - local_server",
-            tr("&Help"): f"guide shortcuts - {support}",
+            tr("&Help"): f"guide shortcuts changes - {support}",
         }
         return tuple(Menu(title, partial(self._items, ids)) for title, ids in titles.items())
 

@@ -44,6 +44,7 @@ def dialog_commands(dialogs: Dialogs, loader: PairLoader, tuning: TuningRunner) 
         Command("local_server", tr("&Local Server"), dialogs.show_server, ("Ctrl+Shift+L",)),
         Command("guide", tr("&User Guide"), dialogs.show_help, Keys.HelpContents),
         Command("shortcuts", tr("&Keyboard Shortcuts"), show_shortcuts, ("Ctrl+/",)),
+        Command("changes", tr("What's &New"), dialogs.show_changes),
         Command("report", tr("&Report a Problem…"), dialogs.show_report),
         Command("this_mac", f"&{machine_title()}", dialogs.show_this_mac),
         Command("logs", tr("Show &Logs"), dialogs.show_logs),

@@ -20,6 +20,7 @@ from app.session.preferences import Preferences
 from app.session.updates import Release, Updates, licenses, newer, this_release
 from app.widgets.theme import Theme
 from app.window.dialogs import AboutDialog
+from app.window.help import HelpDialog
 from app.window.window_commands import setting_commands
 from tests.packaging import script
 
@@ -128,6 +129,29 @@ def test_a_build_for_other_macs_says_so_once_per_version(
         one.start()
     assert [text.count("macOS 14") for text in heard] == ([1, 1] if hint else [])
     assert hint in "".join(heard)
+
+
+def test_an_update_is_announced_once_and_never_at_the_first_launch(preferences: Preferences) -> None:
+    heard: list[str] = []
+    for version in ("1.0", "1.0", "", "1.1", "1.1", "1.0", "1.1", "another", "1.2"):
+        one = Updates(Release(version), preferences)
+        one.updated.connect(heard.append)
+        one.start()
+    assert heard == ["1.1", "1.1"], "an older version is no update, and neither is one without an order"
+
+
+def test_the_announcement_opens_the_changes(begin: Any) -> None:
+    app = begin(loaded=False)
+    assert app.window and not app.notices
+    app.services.updates.start()
+    assert not app.notices, "the first launch"
+    version = app.services.updates.release.version
+    app.services.settings.setValue("last_version", "0.0.1")
+    app.services.updates.start()
+    assert app.notices == [f"Slipstream is now version {version}."]
+    app.press("What's New")
+    page = app.dialog(HelpDialog)
+    assert page.page == "changelog" and version in page.text.toPlainText()
 
 
 @pytest.mark.parametrize("best", ["macos14", "macos26"])
