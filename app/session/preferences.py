@@ -234,6 +234,16 @@ class Preferences(QObject):
         ),
         pane="privacy",
     )
+    token_probabilities = Setting(
+        "token_probabilities",
+        False,
+        lambda: tr("Record token probabilities"),
+        help=lambda: tr(
+            "The details of a reply then show how likely each token was, and which others were. They are kept until you open "
+            "another chat. Only with models on this computer."
+        ),
+        pane="advanced",
+    )
     check_for_updates = Setting(
         "look_for_versions",
         False,

@@ -1,6 +1,7 @@
 """The replies in progress, one per chat."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -15,12 +16,17 @@ from mlx_engine.mcp.tool import Tool
 from mlx_engine.mcp.tool_turn import MOST_STEPS
 
 SAVE_MS = 500  # between saves of growing replies
+ALTERNATIVES = 5  # most likely tokens that are recorded in place of each token
 
 
 class ReplyRunner(QObject):
     """The running replies, at most one per chat.
 
     The engine runs those of several chats together.
+
+    Attributes:
+        most_steps: number of steps after which a reply ends.
+        logprobs: as in `GenerationRequest`.
     """
 
     started = Signal(object)  # ReplyRun
@@ -36,6 +42,7 @@ class ReplyRunner(QObject):
         super().__init__(parent)
         self._engine, self._library, self._tools = engine, library, tools
         self.most_steps = MOST_STEPS
+        self.logprobs: int | None = None
         self._runs: dict[str, ReplyRun] = {}  # by the ID of the chat, in order of their starts
         self._save_timer = QTimer(self, interval=SAVE_MS)
         self._save_timer.timeout.connect(self._save_growth)
@@ -57,6 +64,7 @@ class ReplyRunner(QObject):
     def start(self, turn: Turn, chat: Chat, request: GenerationRequest, tools: Mapping[str, Tool], can_see: bool = False) -> None:
         """Start the reply of a turn, whose chat has no running one. See `ReplyRun`."""
         assert chat.id not in self._runs
+        request = replace(request, logprobs=self.logprobs)
         run = ReplyRun(self._engine, self._library, self._tools, turn, chat, request, tools, self.most_steps, can_see, self)
         run.ended.connect(self._end)
         for signal, own in (

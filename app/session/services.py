@@ -42,7 +42,7 @@ from app.session.quick_chat import QuickChat
 from app.session.quiet_mode import QuietMode
 from app.session.read_aloud import ReadAloud
 from app.session.recent_models import RecentModels
-from app.session.reply_runner import ReplyRunner
+from app.session.reply_runner import ALTERNATIVES, ReplyRunner
 from app.session.reply_speeds import ReplySpeeds
 from app.session.saved_prompts import SavedPrompts
 from app.session.tool_box import ToolBox
@@ -151,6 +151,7 @@ class Services(QObject):
     def _use_preferences(self) -> None:
         self.session.set_new_chats(self.preferences.new_chats)
         self.reply_runner.most_steps = int(self.preferences.tool_steps)
+        self.reply_runner.logprobs = ALTERNATIVES if self.preferences.token_probabilities else None
 
     @Slot()
     def _use_quiet_mode(self) -> None:

@@ -28,6 +28,7 @@ from mlx_engine.contract.events import (
     acceptance,
 )
 from mlx_engine.contract.requests import GenerationRequest, Message, Mode
+from mlx_engine.contract.token_logprobs import PositionLogprobs
 from mlx_engine.mcp.record import CallRecord, messages_of
 
 Supplier = Source | Literal["unknown"]
@@ -166,6 +167,7 @@ class Reply:
     usual_tok_s: float | None = None  # of the pair, if there is a `slow_cause` and the reply was slower
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
+    probabilities: list[PositionLogprobs] = field(default_factory=list)  # of recorded tokens in the text; not stored
     _thinking_since: float | None = None
     _end_before: tuple[Mode, Ending | None, str, str, int] | None = None  # until text arrives after `resume`
 
@@ -178,6 +180,7 @@ class Reply:
         """Apply the next event, which arrived at `at_s` on the monotonic clock."""
         match event:
             case Commit(channel="thinking"):
+                self._record_probabilities(event)
                 self.thinking += event.text
                 self.thinking_by.add(len(event.text), event.runs)
                 if self._thinking_since is None:
@@ -185,6 +188,7 @@ class Reply:
                 self.thinking_s = at_s - self._thinking_since
                 self._count(event, at_s)
             case Commit():
+                self._record_probabilities(event)
                 if event.unreadable_call:
                     self._mark_unreadable(len(self.answer), len(self.answer) + len(event.text))
                 self.answer += event.text
@@ -206,6 +210,9 @@ class Reply:
                     self.step_stats = (*self.step_stats, step)
             case Failed():
                 self.reason, self.error, self.error_code = "error", translated(event), event.code
+
+    def _record_probabilities(self, event: Commit) -> None:
+        self.probabilities += [one for one in event.logprobs if not one.hidden]
 
     def _mark_unreadable(self, start: int, end: int) -> None:
         ranges = self.unreadable_calls

@@ -11,6 +11,7 @@ from app.storage.slow_wording import notable, slow_chip, slow_explanation, slow_
 from app.storage.speed_history import SpeedPoint
 from app.text.language import tr
 from app.views.transcript.reply_charts import PromptBar, RoundsChart, SpeedChart
+from app.views.transcript.token_probabilities import TokenProbabilities
 from app.widgets.controls import Label, as_tooltip, small_label
 from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme, set_look
@@ -128,6 +129,9 @@ class StatsDetails(QFrame):
             charts += [small_label(theme, tr("Speed of the replies in this chat"), bold=True), SpeedChart(theme, history)]
             if slow := slow_replies(history):
                 charts.append(small_label(theme, slow, "secondary", wrap=True, selectable=True))
+        if reply.probabilities:
+            about = tr("Token probabilities, kept until you open another chat")
+            charts += [small_label(theme, about, bold=True), TokenProbabilities(theme, reply.probabilities)]
         groups = [
             (tr("Speed"), [*wording.speed(reply)]),
             *wording.detail_groups(stats, with_prompt=not has_prompt_bar),
