@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.session.imports import RunningImport, offer_of
+from app.session.imports import RunningImport, offer_of, told
 from app.session.notice import Notice, NoticeAction, exported
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
@@ -343,8 +343,8 @@ class ChatLibrary(QObject):
 
     # Export and import
 
-    def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
-        """Export chats to a file as JSON (.json) or Markdown."""
+    def export_chats(self, chat_ids: Sequence[str], to: Path, project_id: str = "") -> None:
+        """Export chats to a file as JSON (.json) or Markdown, and a project even without."""
         projects = dict(self.projects)
         unsaved = {one: self._unsaved_copy(one) for one in chat_ids}
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
@@ -358,7 +358,7 @@ class ChatLibrary(QObject):
                     pause()
                     if chat := unsaved.get(entry.id) or store.load(entry.id, as_json):
                         chats.append((chat, entry))
-                return exported(chat_export.export(chats, projects, to, pause), to)
+                return exported(chat_export.export(chats, projects, to, pause, projects.get(project_id)), to)
             except UserError as error:
                 return Notice(translated(error.text), "error", topic="export", help=_EXPORTS)
 
@@ -430,22 +430,17 @@ class ChatLibrary(QObject):
         for one in found.chats:
             self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.project, one.pinned, one.archived).summary
         ids = [one.chat.id for one in found.chats]
-        texts, actions = [], []
+        actions = []
         if ids:
-            count = wording.chats(len(ids))
             # Undo deletes the chats, so that messages added since can still be restored.
             self._add_undo(step := UndoStep("", tr("Undo &Import"), lambda: self.delete(ids)))
-            self.changed.emit()
-            texts.append(tr("Imported {count}.", count=count))
             newest = max(found.chats, key=lambda one: one.chat.changed).chat.id
             actions.append(NoticeAction(tr("Show"), partial(self.revealed.emit, newest)))
             actions.append(NoticeAction(tr("Undo"), lambda: self.undo() if self.undo_step is step else None))
-        if found.known:
-            texts.append(tr("{chats} already there.", chats=wording.chats(found.known)))
         if found.grown:
-            texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
-        self.notified.emit(Notice(" ".join(filter(None, (*texts, found.remark))), topic="import", actions=tuple(actions)))
+        self.changed.emit()
+        self.notified.emit(Notice(told(found), topic="import", actions=tuple(actions)))
         for project in untrusted:
             self.notified.emit(offer_of(project, partial(self._use_imported, project)))
 

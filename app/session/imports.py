@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.session.notice import Notice, NoticeAction
+from app.storage import wording
+from app.storage.chat_import import ImportOutcome
 from app.storage.project import Project
 from app.text.language import tr
 
@@ -15,6 +17,20 @@ class RunningImport:
     name: str  # of the file
     share: float = 0.0
     canceled: bool = False
+
+
+def told(found: ImportOutcome) -> str:
+    """Return what was imported, and what was there already."""
+    texts = []
+    if found.chats:
+        texts.append(tr("Imported {count}.", count=wording.chats(len(found.chats))))
+    used = {one.project for one in found.chats}
+    texts += [tr("Imported the project “{name}”.", name=one.name) for one in found.projects if one.id not in used]
+    if found.known:
+        texts.append(tr("{chats} already there.", chats=wording.chats(found.known)))
+    if found.grown:
+        texts.append(tr("New messages in {chats}.", chats=wording.chats(len(found.grown))))
+    return " ".join(filter(None, (*texts, found.remark)))
 
 
 def offer_of(project: Project, use: Callable[[], object]) -> Notice:

@@ -25,7 +25,11 @@ _PIECES = 2000  # small pieces of text, such as numbers and keys, between two pa
 
 
 def export(
-    chats: Sequence[tuple[Chat, ChatSummary]], projects: Mapping[str, Project], to: Path, pause: Callable[[], object] = lambda: None
+    chats: Sequence[tuple[Chat, ChatSummary]],
+    projects: Mapping[str, Project],
+    to: Path,
+    pause: Callable[[], object] = lambda: None,
+    whole: Project | None = None,
 ) -> str:
     """Write chats as JSON (.json) or Markdown, and return a message for the user.
 
@@ -34,14 +38,15 @@ def export(
         projects: all projects.
         to: the file.
         pause: called between chats, and between pieces of their text.
+        whole: a project that is exported even if it has no chats.
 
     Raises:
         UserError: there is nothing to export, or too much for a file that can be imported again, or the file can't be written.
     """
-    if not chats:
+    if not chats and (whole is None or not is_json(to)):
         raise UserError("nothing_to_export", "No chats to export.")
     if is_json(to):
-        values = to_json(chats, projects, pause)
+        values = to_json(chats, projects, pause, whole)
         pieces = []
         for number, piece in enumerate(json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(values)):
             pieces.append(piece)
@@ -54,6 +59,8 @@ def export(
             texts.append(to_markdown(chat).rstrip())
             pause()
         write_file(to, "\n\n---\n\n".join(texts) + "\n")
+    if not chats and whole is not None:
+        return tr("Exported the project “{name}” to {to}.", name=whole.name, to=to)
     return tr("Exported {chats} to {to}.", chats=wording.chats(len(chats)), to=to)
 
 
@@ -74,13 +81,16 @@ def check_size(size: int) -> None:
 
 
 def to_json(
-    chats: Sequence[tuple[Chat, ChatSummary]], projects: Mapping[str, Project], pause: Callable[[], object] = lambda: None
+    chats: Sequence[tuple[Chat, ChatSummary]],
+    projects: Mapping[str, Project],
+    pause: Callable[[], object] = lambda: None,
+    whole: Project | None = None,
 ) -> dict[str, Any]:
     """Return complete chats, their projects, and their files as JSON values.
 
     `pause` is called between chats and between files.
     """
-    used = {summary.project for _, summary in chats}
+    used = {summary.project for _, summary in chats} | ({whole.id} if whole is not None else set())
     files = {digest: data for chat, _ in chats for digest, data in files_in(chat).items()}
     check_size(sum(map(len, files.values())))
     values, encoded = [], {}

@@ -57,7 +57,7 @@ class ImportOutcome:
     Attributes:
         files: data of images and PDFs, which the chats have without it.
         chats: the new chats.
-        projects: their projects, with settings that give models no access.
+        projects: their projects and those without chats, with settings that give models no access.
         untrusted: those of them whose documents, model, or tools the user may add.
         known: number of chats that were there already.
         grown: those of them that have more messages in the file: the stored chat's id, and the file's chat.
@@ -129,7 +129,8 @@ def _store(store: Store, found: ImportedChats, name: str, taken: Iterable[str], 
             chat.renew_ids()
         ids |= own
         outcome.chats.append(one)
-    used = {one.project for one in outcome.chats}
+    with_chats = {one.project for one in found.chats}
+    used = {one.project for one in outcome.chats} | {project.id for project in found.projects if project.id not in with_chats}
     outcome.projects = [project.harmless for project in found.projects if project.id in used]
     outcome.untrusted = [project for project in found.projects if project.id in used and project != project.harmless]
     try:

@@ -42,16 +42,19 @@ class ChatFiles:
             project = self._commands.target_project
             return [one.id for one in self._library.entries.values() if project and one.project == project]
 
+        def project() -> str:
+            return self._commands.target_project
+
         def export_project() -> None:
-            name = self._library.projects[self._commands.target_project].name
-            self._export_several(in_project(), tr("Export Project"), file_name(name, tr("Project")))
+            name = self._library.projects[project()].name
+            self._export_several(in_project(), tr("Export Project"), file_name(name, tr("Project")), project())
 
         return (
             Command("attach", tr("&Attach Files…"), self.attach, ("Ctrl+Shift+A",)),
             Command("import_chats", tr("&Import Chats…"), self.import_chats),
             Command("import_folder", tr("Import Chats from Folde&r…"), self.import_folder),
             Command("export", export_title, self.export, ("Ctrl+Shift+S",), targets),
-            Command("export_project", tr("Export Pro&ject…"), export_project, needs=in_project),
+            Command("export_project", tr("Export Pro&ject…"), export_project, needs=project),
             Command("print", tr("&Print…"), self.print_chat, QKeySequence.StandardKey.Print, lambda: len(targets()) == 1),
             Command("export_all", tr("Export A&ll Chats…"), self.export_all, needs=any_chat),
             Command("delete_all", tr("Delete A&ll Chats…"), self.delete_all, needs=any_chat),
@@ -98,10 +101,10 @@ class ChatFiles:
     def export_all(self) -> None:
         self._export_several(self._commands.listed(), tr("Export All Chats"))
 
-    def _export_several(self, chats: list[str], title: str, name: str = "") -> None:
-        formats = {".json": tr("JSON for later import (*.json)"), ".md": tr("Markdown (*.md)")}
+    def _export_several(self, chats: list[str], title: str, name: str = "", project: str = "") -> None:
+        formats = {".json": tr("JSON for later import (*.json)")} | ({".md": tr("Markdown (*.md)")} if chats else {})
         if file := ask_save_path(self._window, title, name or tr("Slipstream chats"), formats):
-            self._library.export_chats(chats, file)
+            self._library.export_chats(chats, file, project)
 
     def import_chats(self) -> None:
         kinds = tr("Chats (*.json *.jsonl *.zip *.db);;All files (*)")

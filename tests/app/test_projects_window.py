@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QMenu, QPushButton
 from app.storage.recent_model import RecentModel
 from app.storage.settings import ChatSettings
 from app.views.chat.project_settings import ProjectSettingsDialog
+from mlx_engine.mcp.server_status import ServerStatus
+from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running, Start
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
 from tests.app.views.tools.fake_servers import FakeServers
@@ -82,6 +84,51 @@ def test_a_project_is_set_up_in_the_sheet_and_used_in_a_new_chat(
     assert app.engine.requests[-1].messages[0].content == "Cite documents."
     app.run("new_chat")
     assert chip.text() == "" and not chip.isVisible() and not app.session.chat.settings.tool_servers
+
+
+def test_tools_of_a_server_are_turned_off_in_the_sheet(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tuple(Tool("Calculator", name) for name in ("add", "multiply"))
+    monkeypatch.setattr(FakeServers, "answers", {"Calculator": ServerStatus("", "ready", tools=tools)})
+    app, one = app_with_row(start, tmp_path)
+    dialog = settings_of(app)
+    [box] = [box for box in dialog.servers.findChildren(QCheckBox) if box.text() == "Calculator"]
+    menu = dialog.tool_menus["Calculator"]
+    assert menu.isHidden()
+    box.click()
+    app.until(lambda: menu.text() == "2 of 2 tools ▾" and menu.isVisible())
+    assert dialog.tool_menus["Files"].isHidden()
+    menu.click()
+    [shown] = menu.findChildren(QMenu)
+    add, multiply = shown.actions()
+    assert (multiply.text(), multiply.isChecked()) == ("multiply", True)
+    multiply.trigger()
+    assert menu.text() == "1 of 2 tools ▾"
+    shown.close()
+    dialog.accept()
+    new_chats = app.library.projects[one].new_chats
+    assert new_chats is not None and new_chats.tools_off == ("Calculator/multiply",)
+    app.services.projects.new_chat(one)
+    app.until(lambda: list(app.session.offered_tools) == ["add"])
+
+
+def test_a_project_without_chats_is_exported_and_imported(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, one = app_with_row(start, tmp_path)
+    offered: list[dict[str, str]] = []
+
+    def ask(window: object, title: str, stem: str, formats: dict[str, str]) -> Path:
+        offered.append(formats)
+        return tmp_path / "bees.json"
+
+    monkeypatch.setattr("app.window.chat_files.ask_save_path", ask)
+    app.run("export_project")
+    app.until(lambda: app.notices == [f"Exported the project “Bees & honey” to {tmp_path / 'bees.json'}."])
+    assert [list(formats) for formats in offered] == [[".json"]], "Markdown would be empty"
+    app.library.delete_project(one)
+    app.library.import_file(tmp_path / "bees.json")
+    app.until(lambda: one in app.library.projects)
+    assert app.notices[-1] == "Imported the project “Bees & honey”."
 
 
 def test_the_project_in_the_bar_opens_its_settings(start: Start, tmp_path: Path) -> None:

@@ -63,6 +63,17 @@ def test_a_project_is_exported_without_loss(project: Project) -> None:
     assert chat_import.from_json(data, "a file").projects == [project]
 
 
+@given(projects)
+def test_a_project_without_chats_is_exported_and_imported(project: Project) -> None:
+    with tempfile.TemporaryDirectory() as folder, closing(Store(None)) as store:
+        file = Path(folder, "project.json")
+        told = chat_export.export([], {project.id: project}, file, whole=project)
+        assert told == f"Exported the project “{project.name}” to {file}."
+        outcome = chat_import.import_into(store, file)
+        assert outcome.projects == [project.harmless] and not outcome.chats
+        assert store.contents().projects == (project.harmless,)
+
+
 @given(projects, st.data())
 def test_a_field_of_another_type_loses_no_other_field(project: Project, data: st.DataObject) -> None:
     options = project.options()

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, QTimer, Slot
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QPushButton, QVBoxLayout, QWidget
 
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import SAVE_MS
@@ -20,12 +20,13 @@ from app.text.language import tr
 from app.text.plain_text import one_line
 from app.views.chat.chat_settings import DIALOG_WIDTH, WIDTH, ChatSettingsForm
 from app.views.tools.server_card import MAX_TARGET, server_title
-from app.views.tools.tools_button import sent_to
+from app.views.tools.tools_button import SwitchMenu, count_on, sent_to, with_tool
 from app.widgets.controls import as_tooltip, button, entry, small_label
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import column, fit_content, flow, lay_out, row
 from app.widgets.theme import Theme
 from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.tool import Tool
 
 
 class ProjectSettingsDialog(QDialog):
@@ -56,6 +57,7 @@ class ProjectSettingsDialog(QDialog):
         self.model.activated.connect(self._choose_model)
         self.documents = _Documents(theme, projects, project_id, self._save)
         self.servers = QWidget()
+        self.tool_menus: dict[str, QPushButton] = {}  # by the names of servers
         self._servers = column(spacing=4, parent=self.servers)
         head = GroupedForm(theme)
         head.add_row(tr("Name"), self.name)
@@ -92,6 +94,7 @@ class ProjectSettingsDialog(QDialog):
         self.reset.setEnabled(project.new_chats is not None or self._unsaved is not None)
         self.documents.refresh()
         self._show_models(project)
+        self._tools.warm(self._new_chats, self._id)  # to list their tools
         self._show_servers()
         self.form.refresh()
 
@@ -114,15 +117,37 @@ class ProjectSettingsDialog(QDialog):
         shown = [config for config in self._tools.configs if config.enabled or config.builtin]
         boxes = self.servers.findChildren(QCheckBox)
         if [config.name for config in shown] != [box.objectName() for box in boxes]:
-            for box in boxes:
-                self._servers.removeWidget(box)
-                box.setParent(None)
-                box.deleteLater()
+            for row_of_server in self.servers.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+                self._servers.removeWidget(row_of_server)
+                row_of_server.setParent(None)
+                row_of_server.deleteLater()
+            self.tool_menus.clear()
             boxes = [self._server_box(config) for config in shown]
-        on = self._new_chats.tool_servers
+        on, off = self._new_chats.tool_servers, self._new_chats.tools_off
         for box, config in zip(boxes, shown, strict=True):
+            is_on = config.enabled and config.name in on
             with QSignalBlocker(box):
-                box.setChecked(config.enabled and config.name in on)
+                box.setChecked(is_on)
+            tools = self._tools_of(config) if is_on else ()
+            menu = self.tool_menus[config.name]
+            menu.setText(f"{count_on(tools, off)} ▾")
+            menu.setVisible(len(tools) > 1)
+
+    def _tools_of(self, config: ServerConfig) -> tuple[Tool, ...]:
+        """Return a server's tools in this project's chats, once it has started."""
+        key = next(one.key for one in self._tools.configs_in(self._id) if one.name == config.name)
+        return self._tools.status[key].tools
+
+    def _show_tools(self, config: ServerConfig) -> None:
+        """Open a menu with a switch for each tool of a server."""
+        source = self.tool_menus[config.name]
+        menu = SwitchMenu(source)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.add_tools(self._tools_of(config), self._new_chats.tools_off, self._switch_tool)
+        menu.popup(source.mapToGlobal(QPoint(0, source.height())))
+
+    def _switch_tool(self, key: str, on: bool) -> None:
+        self._set_new_chats(with_tool(self._new_chats, key, on))
 
     def _server_box(self, config: ServerConfig) -> QCheckBox:
         box = QCheckBox(server_title(config).replace("&", "&&"))
@@ -130,7 +155,11 @@ class ProjectSettingsDialog(QDialog):
         if config.url:
             box.setToolTip(as_tooltip(sent_to(config)))
         box.toggled.connect(partial(self._switch, config.name))
-        self._servers.addWidget(box)
+        title = tr("Tools of {server}", server=server_title(config))
+        menu = self.tool_menus[config.name] = button("", title, "quiet", partial(self._show_tools, config))
+        both = QWidget()
+        row(box, menu, None, parent=both)
+        self._servers.addWidget(both)
         return box
 
     def _switch(self, name: str, on: bool) -> None:

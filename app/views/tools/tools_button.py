@@ -1,5 +1,6 @@
 """The tools button of the composer: which tools are on in the open chat."""
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from app.session.chat_session import ChatSession
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox, tool_key
 from app.session.tool_tokens import ToolTokens
+from app.storage.settings import ChatSettings
 from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
@@ -19,6 +21,7 @@ from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.server_status import ServerStatus
+from mlx_engine.mcp.tool import Tool
 
 
 class ToolsButton(IconButton):
@@ -108,18 +111,10 @@ class ToolsButton(IconButton):
         if not on or status.state != "ready" or len(status.tools) < 2:
             return
         off = self._session.chat.settings.tools_off
-        tools = [tool for tool in status.tools if tool_key(tool) not in off]
         inner = SwitchMenu(menu)
-        inner.setToolTipsVisible(True)
-        title = tr("{count} of {total} tools", count=number(len(tools)), total=number(len(status.tools)))
-        inner.setTitle(f"    {title}")
+        inner.setTitle(f"    {count_on(status.tools, off)}")
         menu.addMenu(inner)
-        for tool in status.tools:
-            each = inner.addAction(menu_text(one_line(tool.name, MAX_NAME)))
-            each.setCheckable(True)
-            each.setChecked(tool in tools)
-            each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
-            each.toggled.connect(partial(self._switch_tool, tool_key(tool)))
+        inner.add_tools(status.tools, off, self._switch_tool)
 
     def switch_server(self, config: ServerConfig, on: bool, *_: object) -> None:
         """Turn a server on or off in the open chat."""
@@ -135,19 +130,39 @@ class ToolsButton(IconButton):
             self.settings_requested.emit()
 
     def _switch_tool(self, key: str, on: bool) -> None:
-        settings = self._session.chat.settings
-        others = tuple(each for each in settings.tools_off if each != key)
-        self._session.set_settings(replace(settings, tools_off=others if on else (*others, key)))
+        self._session.set_settings(with_tool(self._session.chat.settings, key, on))
 
 
 class SwitchMenu(QMenu):
     """A menu that stays open when one of its switches is clicked."""
+
+    def add_tools(self, tools: Sequence[Tool], off: Collection[str], switch: Callable[[str, bool], object]) -> None:
+        """Add a switch for each tool, which calls `switch` with the tool's key."""
+        self.setToolTipsVisible(True)
+        for tool in tools:
+            each = self.addAction(menu_text(one_line(tool.name, MAX_NAME)))
+            each.setCheckable(True)
+            each.setChecked(tool_key(tool) not in off)
+            each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
+            each.toggled.connect(partial(switch, tool_key(tool)))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if (action := self.activeAction()) is not None and action.isCheckable() and action.isEnabled():
             action.toggle()
         else:
             super().mouseReleaseEvent(event)
+
+
+def count_on(tools: Sequence[Tool], off: Collection[str]) -> str:
+    """Return how many of a server's tools are on."""
+    on = sum(tool_key(tool) not in off for tool in tools)
+    return tr("{count} of {total} tools", count=number(on), total=number(len(tools)))
+
+
+def with_tool(settings: ChatSettings, key: str, on: bool) -> ChatSettings:
+    """Return settings with a tool on or off."""
+    others = tuple(each for each in settings.tools_off if each != key)
+    return replace(settings, tools_off=others if on else (*others, key))
 
 
 def menu_text(text: str) -> str:
