@@ -75,9 +75,7 @@ class Snapshot:
     files: tuple[tuple[str, tuple[StoredFile, ...]], ...]  # of each message, by its id
 
     @classmethod
-    def of(
-        cls, chat: Chat, nodes: Iterable[Node], project: str = "", pinned: bool = False, archived: bool = False
-    ) -> "Snapshot":
+    def of(cls, chat: Chat, nodes: Iterable[Node], project: str = "", pinned: bool = False, archived: bool = False) -> "Snapshot":
         """Take a snapshot. Each message comes after its parent."""
         marks = pinned, chat.settings.private, archived
         summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, project, *marks)

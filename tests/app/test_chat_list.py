@@ -31,7 +31,10 @@ def test_the_list_matches_the_library_after_every_change(begin: Begin) -> None:
     library.projects = {one: Project(one, f"Project {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):
-        known, kind = list(library.entries), draw.choice(["new", "new", "title", "changed", "project", "pinned", "archived", "gone"])
+        known, kind = (
+            list(library.entries),
+            draw.choice(["new", "new", "title", "changed", "project", "pinned", "archived", "gone"]),
+        )
         one = draw.choice(known) if known and kind != "new" else f"chat {step}"
         if kind == "gone":
             library.entries.pop(one, None)

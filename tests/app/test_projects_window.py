@@ -86,9 +86,7 @@ def test_a_project_is_set_up_in_the_sheet_and_used_in_a_new_chat(
     assert chip.text() == "" and not chip.isVisible() and not app.session.chat.settings.tool_servers
 
 
-def test_tools_of_a_server_are_turned_off_in_the_sheet(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tools_of_a_server_are_turned_off_in_the_sheet(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = tuple(Tool("Calculator", name) for name in ("add", "multiply"))
     monkeypatch.setattr(FakeServers, "answers", {"Calculator": ServerStatus("", "ready", tools=tools)})
     app, one = app_with_row(start, tmp_path)

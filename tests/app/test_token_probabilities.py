@@ -1,6 +1,7 @@
 """Token probabilities: recorded only if asked for, kept in memory only, and shown with the alternatives."""
 
 import json
+from itertools import pairwise
 from math import log
 
 from hypothesis import given
@@ -74,7 +75,7 @@ def test_the_texts_of_tokens_are_those_of_the_reply(text: str, data: st.DataObje
     """Tokens may be parts of characters. A carriage return is shown by what follows it, perhaps in another token."""
     raw = text.encode()
     cuts = sorted(data.draw(st.sets(st.integers(0, len(raw)), max_size=6)) | {0, len(raw)})
-    positions = [PositionLogprobs(token(at, raw[at:end], 0.5), ()) for at, end in zip(cuts, cuts[1:], strict=False)]
+    positions = [PositionLogprobs(token(at, raw[at:end], 0.5), ()) for at, end in pairwise(cuts)]
     found = list(texts_of(positions))
     assert len(found) == len(positions)
     assert "".join(found) == shown(text)
