@@ -95,7 +95,7 @@ class ChatTitles(QObject):
 
 def _request(chat: Chat) -> GenerationRequest:
     turn = chat.turns[0]
-    question = message_of(turn.prompt, turn.asked.attachments, can_see=False).content if turn.asked is not None else ""
+    question = message_of(turn.prompt, turn.asked.own_files, can_see=False).content if turn.asked is not None else ""
     return GenerationRequest(
         (Message("user", f"{_TASK}{question[:PROMPT_CHARS]}\n\n{turn.reply.text[:ANSWER_CHARS]}"),),
         max_tokens=MAX_TOKENS,

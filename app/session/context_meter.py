@@ -7,6 +7,7 @@ from shiboken6 import isValid
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
+from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, NextPrompt, estimate
 from app.session.engine_adapter import EngineAdapter
@@ -34,9 +35,11 @@ class ContextMeter(QObject):
         tools: ToolBox,
         attachments: AttachmentReader,
         reply_runner: ReplyRunner,
+        passages: AutomaticPassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._passages = passages
         self._engine, self._session, self._activity, self._loader = engine, session, activity, loader
         self._attachments, self._reply_runner = attachments, reply_runner
         self._draft = ""
@@ -63,6 +66,7 @@ class ContextMeter(QObject):
             session.editing_changed,
             session.pages_changed,
             attachments.changed,
+            passages.changed,
         ):
             signal.connect(self.recount)
         reply_runner.changed.connect(self._grow)
@@ -133,6 +137,7 @@ class ContextMeter(QObject):
             self._emit()
             return
         self._incomplete = bool(self._session.tools_starting() or self._attachments.busy or self._session.drawing_pages)
+        self._incomplete |= self._passages.searching(self._session.chat, clean(self._draft).strip())
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()
@@ -169,6 +174,8 @@ class ContextMeter(QObject):
             refused = turns[-1]
             if refused.asked is not None:
                 text, files, after = refused.asked.text, refused.asked.attachments, refused.asked.parent
+        if refused is None:
+            files = self._passages.added_to(chat, text, files)
         prompt = self._session.prompt_in(chat, text, files, after)
         if refused is None:
             return prompt

@@ -98,9 +98,9 @@ class Drafts(QObject):
         if draft is None:
             draft = self._drafts[key] = Draft(*key)
             if edited is not None:
-                draft.text, draft.files = edited.text, list(edited.attachments)
+                draft.text, draft.files = edited.text, list(edited.own_files)
         if edited is not None:
-            draft.original = edited.text, edited.attachments
+            draft.original = edited.text, edited.own_files
         return draft
 
     def open_edit(self, chat: Chat) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
+from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
@@ -21,6 +22,7 @@ from app.session.tool_box import ToolBox
 from app.storage.attachments import Attachment, Unread, unread
 from app.storage.chat_tree import Turn
 from app.text.language import number, sentences, tr
+from app.text.plain_text import clean
 
 PAUSE_S = 0.6  # after another app's text has come, so that a key that was meant for that app sends nothing
 
@@ -48,9 +50,11 @@ class NextMessage(QObject):
         notices: Notices,
         drafts: Drafts,
         outgoing: OutgoingMessages,
+        passages: AutomaticPassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._passages = passages
         self._session, self._activity, self._loader = session, activity, loader
         self._attachments, self._meter, self._reply_runner, self._notices = attachments, meter, reply_runner, notices
         self._drafts, self._outgoing = drafts, outgoing
@@ -65,7 +69,7 @@ class NextMessage(QObject):
         self._chat = session.chat  # whose message is shown
         self._paused_until = 0.0  # on the monotonic clock
         meter.changed.connect(self._show_obstacle)
-        waited_for = (meter, loader, tools, activity, attachments)
+        waited_for = (meter, loader, tools, activity, attachments, passages)
         for signal in (*(one.changed for one in waited_for), loader.loaded, session.pages_changed):
             signal.connect(self._send_waiting)
         loader.missed.connect(self._keep_for_model)
@@ -258,7 +262,7 @@ class NextMessage(QObject):
         if has_message and not self._activity.can_start(self.send):
             return  # first, so that consent sends what the composer has then
         sent = self._shown
-        if self._session.send(sent.text, sent.files):
+        if self._session.send(sent.text, self._passages.added_to(self._session.chat, clean(sent.text).strip(), sent.files)):
             self._drafts.discard(sent)
             self._drafts.save()  # right after the message, which is in the database now
             self._show_draft()
@@ -282,6 +286,8 @@ class NextMessage(QObject):
             return tr("The message will be sent when the tools are ready.")
         if self._session.drawing_pages:
             return tr("The message will be sent when the chat's PDF pages have been read.")
+        if self._passages.searching(self._session.chat, clean(self.text).strip()):
+            return tr("The message will be sent when the documents have been searched.")
         if self._meter.may_exceed:
             self._meter.count_now()
             return tr("Counting tokens before sending…") if self._meter.counting else ""

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
+from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, use_text
@@ -53,15 +54,17 @@ class OutgoingMessages(QObject):
         drafts: Drafts,
         notices: Notices,
         engine: EngineAdapter,
+        passages: AutomaticPassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._passages = passages
         self._session, self._activity, self._library, self._loader = session, activity, library, loader
         self._attachments, self._drafts, self._notices, self._engine = attachments, drafts, notices, engine
         self._waiting: dict[str, _Waiting] = {}  # by the ID of the chat
         loader.loaded.connect(self._forget_counts)
         loader.missed.connect(self._put_all_back)
-        for signal in (loader.changed, loader.loaded, tools.changed, activity.changed):
+        for signal in (loader.changed, loader.loaded, tools.changed, activity.changed, passages.changed):
             signal.connect(self._send)
 
     def add(self, chat: Chat, draft: Draft, after: Turn | None) -> bool:
@@ -128,9 +131,11 @@ class OutgoingMessages(QObject):
             self._put_back(one, refusal.text)
         elif self._lacks_pages(one):
             self._put_back(one, tr("Pages of PDFs are read while their chat is open."))
+        elif self._passages.searching(chat, clean(draft.text).strip()):
+            return
         elif not self._session.tools_starting_in(chat) and self._fits(one):
             self._remove(one)
-            self._session.send_in(chat, draft.text, draft.files, draft.edits)
+            self._session.send_in(chat, draft.text, self._files_of(one), draft.edits)
             self._drafts.discard(draft)
             self._drafts.save()
 
@@ -145,7 +150,7 @@ class OutgoingMessages(QObject):
         Nothing is sent to a server to be counted.
         """
         chat, draft, pair = one.chat, one.draft, self._loader.pair
-        files, before = tuple(draft.files), chat.node_before(draft.edits)
+        files, before = self._files_of(one), chat.node_before(draft.edits)
         prompt = self._session.prompt_in(chat, clean(draft.text).strip(), files, before)
         if pair is None or self._loader.sent_to or prompt.most_tokens < pair.context_limit:
             return True
@@ -153,6 +158,9 @@ class OutgoingMessages(QObject):
             self._forget_count(one)
             one.count = PromptCount(self._engine, prompt, partial(self._counted, one))
         return one.fits
+
+    def _files_of(self, one: _Waiting) -> tuple[Attachment, ...]:
+        return self._passages.added_to(one.chat, clean(one.draft.text).strip(), one.draft.files)
 
     def _counted(self, one: _Waiting, use: ContextUse | None) -> None:
         if use is not None and use.full:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
+from app.session.automatic_passages import AutomaticPassages
 from app.session.benchmark_run import BenchmarkRunner
 from app.session.call_history import CallHistory
 from app.session.chat_library import ChatLibrary
@@ -90,12 +91,15 @@ class Services(QObject):
         self.chat_pages = ChatPages(library, loader, self)
         self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
         self.new_replies = NewReplies(session, library, reply_runner, self.settings, self)
-        self.meter = ContextMeter(self.engine, session, activity, loader, self.tools, self.attachments, reply_runner, self)
+        self.passages = passages = AutomaticPassages(library, loader, self.tools, notices, self)
+        session.turn_added.connect(passages.forget)
+        counted = (self.tools, self.attachments, reply_runner, passages)
+        self.meter = ContextMeter(self.engine, session, activity, loader, *counted, self)
         self.tool_tokens = ToolTokens(session, activity, loader, self.tools, self.engine, self)
         self.drafts = drafts = Drafts(library, self.store, self.settings, self)
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
-        parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine)
-        self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), self)
+        parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine, passages)
+        self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), passages, self)
         reading = (self.tools, reply_runner, self.new_replies, drafts, self.message)
         self.read_aloud = ReadAloud(session, library, self)
         self.quick = QuickChat(session, activity, library, loader, *reading, self)
@@ -235,6 +239,7 @@ class Services(QObject):
         self.conditions.close()
         self.tuning.close()
         self.connections.close()
+        self.passages.close()
         self.save_chats()
         self.engine.close()
         self.tools.close()

@@ -271,11 +271,11 @@ class ToolBox(QObject):
         for project in self._documents or ():
             used += [config for config in self.configs_in(project) if config.project]
         self._used = tuple(used)
-        self._servers.configure([replace(config, index=str(self._index_of(config) or "")) for config in used])
+        self._servers.configure([replace(config, index=str(self.index_of(config) or "")) for config in used])
         self._delete_old_indexes()
 
-    def _index_of(self, config: ServerConfig) -> Path | None:
-        """Return the file with the index of a server, if it has one."""
+    def index_of(self, config: ServerConfig) -> Path | None:
+        """Return the file with the index of a server's documents, if it is kept."""
         if self._indexes is None or config.builtin != "documents":
             return None
         return index_in(self._indexes, config.folders)
@@ -284,7 +284,7 @@ class ToolBox(QObject):
         """Delete the indexes that no server reads, once the projects are known."""
         if self._indexes is None or self._documents is None:
             return
-        kept = [index for config in self._used if config.folders and (index := self._index_of(config)) is not None]
+        kept = [index for config in self._used if config.folders and (index := self.index_of(config)) is not None]
         try:
             delete_others(self._indexes, kept)
         except OSError as error:

@@ -25,6 +25,7 @@ class Attachment:
         picture: the image, if it is one.
         document: the PDF. Earlier versions kept only its text.
         page_list: all pages of the PDF.
+        passages: whether it is passages of documents that were added to the message, as text for a model.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Attachment:
     picture: Picture | None = None
     document: StoredFile | None = None
     page_list: tuple[Page, ...] = ()
+    passages: bool = False
 
     @property
     def files(self) -> list[StoredFile]:
@@ -74,6 +76,7 @@ class Attachment:
         found: dict[str, Any] = {"name": self.name, "size": self.size, "pages": self.pages}
         found |= {"page_list": [_page(page) for page in self.page_list]} if self.page_list else {"text": self.text}
         found |= {"picture": _picture(self.picture)} if self.picture else {}
+        found |= {"passages": True} if self.passages else {}
         return found | ({"document": _file(self.document)} if self.document else {})
 
 
@@ -163,6 +166,8 @@ def message_of(text: str, attachments: Sequence[Attachment], can_see: bool) -> M
         if one.picture is not None:
             content.begin("")
             content.add_image(one.name, one.picture)
+        elif one.passages:
+            content.begin(one.text)
         else:
             content.add_file(one)
     if text:

@@ -49,6 +49,11 @@ class Node:
             made = self._made = self.text, self.attachments, message_of(self.text, self.attachments, can_see=True)
         return made[2]
 
+    @property
+    def own_files(self) -> tuple[Attachment, ...]:
+        """The files that the user attached, without passages that were added."""
+        return tuple(one for one in self.attachments if not one.passages)
+
     def add(self, child: "Node", show: bool = True) -> "Node":
         """Add a version of the next message. Show it if `show` or if it is the only one."""
         child.parent = self

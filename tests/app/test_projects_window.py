@@ -99,7 +99,7 @@ def test_tools_of_a_server_are_turned_off_in_the_sheet(start: Start, tmp_path: P
     assert dialog.tool_menus["Files"].isHidden()
     menu.click()
     [shown] = menu.findChildren(QMenu)
-    add, multiply = shown.actions()
+    multiply = shown.actions()[1]
     assert (multiply.text(), multiply.isChecked()) == ("multiply", True)
     multiply.trigger()
     assert menu.text() == "1 of 2 tools ▾"

@@ -210,7 +210,7 @@ class TestCapabilities:
 
     def test_tools_are_off_if_the_server_cannot_call_them(self, begin: Begin) -> None:
         app = begin(ScriptedEngine(pair=replace(PAIR, can_call_tools=True)))
-        tools = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens)
+        tools = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens, app.services.passages)
         assert tools.isEnabled()
         with connected(app, LLAMA) as replay:
             assert not tools.isEnabled()

@@ -45,7 +45,7 @@ class Foot(QWidget):
         super().__init__(parent)
         self._theme = theme
         session, activity, loader, library = services.session, services.activity, services.loader, services.library
-        self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens)
+        self.tools = ToolsButton(theme, session, loader, services.tools, services.tool_tokens, services.passages)
         self._message, self._notices = services.message, services.notices
         self.tool_chips = ToolChips(theme, self.tools)
         self.thinking = ThinkingButton(theme, session, loader, services.commands)

@@ -295,7 +295,7 @@ class CompareDialog(QDialog):
         has_prompt = bool(self._full_prompt) or repeated is not None or several
         self.run_button.setEnabled(self.running or (has_prompt and self.options.can_compare))
         asked = repeated.asked if repeated is not None and not several else None
-        self._show_files(asked.attachments if asked is not None else ())
+        self._show_files(asked.own_files if asked is not None else ())
         self.prompt.setReadOnly(self.running)
         self.prompt.setEnabled(self.running or not several)
         self.repeats.setEnabled(not self.running)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
+from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox, tool_key
@@ -30,8 +31,17 @@ class ToolsButton(IconButton):
     settings_requested = Signal()
     refreshed = Signal()
 
-    def __init__(self, theme: Theme, session: ChatSession, loader: PairLoader, tools: ToolBox, tokens: ToolTokens) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        session: ChatSession,
+        loader: PairLoader,
+        tools: ToolBox,
+        tokens: ToolTokens,
+        passages: AutomaticPassages,
+    ) -> None:
         super().__init__(theme, "tools", tr("Tools"))
+        self._passages = passages
         self._session, self._loader, self._box = session, loader, tools
         self.tokens = tokens
         self.clicked.connect(self.show_menu)
@@ -61,6 +71,8 @@ class ToolsButton(IconButton):
         if loader.pair is not None and not can_call:
             host = loader.sent_to
             lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
+            if self._passages.active(self._session.chat):
+                lines.append(tr("Messages get the passages of the documents that fit them best."))
         status = self._box.status
         for config in chosen:
             if status[config.key].state in ("failed", "sign_in"):

@@ -145,8 +145,8 @@ class PromptView(MessageView):
         pencil = (self.edit_button, 0, Qt.AlignmentFlag.AlignBottom)
         self._layout = column(row(None, pencil, bubble, spacing=4, margins=(14, 0, 0, 0)), foot, spacing=2, parent=self)
         self._files: list[QWidget] = []
-        if turn.asked is not None and turn.asked.attachments:
-            self._show_files(theme, turn.asked.attachments, self._layout)
+        if turn.asked is not None and turn.asked.own_files:
+            self._show_files(theme, turn.asked.own_files, self._layout)
         actions.editing_changed.connect(self._show_editor)
         self._show_editor()
 
@@ -272,7 +272,7 @@ class ReplyView(MessageView):
         self.stats.history = lambda: speed_history(turn.answered)
         self.buttons: ReplyActions | None = None
         self.read_pages: ReadPages | None = None
-        self._calls_shown: tuple[CallRecord, ...] = ()
+        self._calls_shown: tuple[CallRecord, ...] | None = None
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
         set_look(self._waiting, "faint")

@@ -45,6 +45,9 @@ class PageRead:
 def pages_read(turn: Turn) -> list[PageRead]:
     """Return the pages of documents that a reply has read."""
     found: dict[tuple[str, int], dict[str, None]] = {}
+    for added in turn.asked.attachments if turn.asked is not None else ():
+        for passage in passages_in(added.text) if added.passages else ():
+            found.setdefault((passage.document, passage.page), {})[passage.text] = None
     for call in turn.reply.calls:
         if call.state == "done" and call.tool in _TOOLS and _SERVER.fullmatch(call.server):
             for passage in passages_in(call.result):

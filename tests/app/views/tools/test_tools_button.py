@@ -43,7 +43,7 @@ def app(begin: Begin, servers: type[FakeServers], tmp_path: Path) -> Session:
 
 
 def button_of(app: Session) -> ToolsButton:
-    button = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens)
+    button = ToolsButton(app.theme, app.session, app.loader, app.tools, app.services.tool_tokens, app.services.passages)
     button.setParent(app.window)
     return button
 

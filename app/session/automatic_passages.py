@@ -1,0 +1,132 @@
+"""Passages of documents for messages to models that can't call tools."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.session.background_work import Background
+from app.session.chat_library import ChatLibrary
+from app.session.notice import Notice, Notices
+from app.session.pair_session import PairLoader
+from app.session.tool_box import ToolBox
+from app.storage.attachments import Attachment
+from app.storage.chat_tree import Chat
+from app.text.language import tr
+from mlx_engine.documents.citations import quoted_passages
+from mlx_engine.documents.document_search import FoundPassage
+from mlx_engine.mcp.config import ServerConfig
+from mlx_engine.mcp.document_tools import Documents
+
+MOST_PASSAGES = 5
+MOST_TOKENS, SHARE = 2_000, 4  # of the passages: at most this many tokens, and this part of the context
+TOKEN_BYTES = 3  # of a text, a careful estimate
+_KEPT = 8  # latest searches
+_WAKE_S = 0.1
+
+
+@dataclass(frozen=True)
+class PassageQuery:
+    """A search for the passages that fit a message.
+
+    Attributes:
+        server: the built-in server with the documents.
+        most_bytes: of the passages as text.
+    """
+
+    server: ServerConfig
+    text: str
+    most_bytes: int
+
+
+class AutomaticPassages(QObject):
+    """The passages are a file of the message, so they are counted, stored, and sent again like one.
+
+    They are searched if the chat has Documents on, and the model runs on this computer and can't call tools.
+    """
+
+    changed = Signal()  # what `searching` returns
+
+    def __init__(
+        self, library: ChatLibrary, loader: PairLoader, tools: ToolBox, notices: Notices, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._library, self._loader, self._tools, self._notices = library, loader, tools, notices
+        self._background = Background(self, threads=1)
+        self._documents: tuple[ServerConfig, Documents] | None = None
+        self._found: dict[PassageQuery, tuple[Attachment, ...]] = {}  # the latest last
+        self._running: set[PassageQuery] = set()
+        self._closed = False
+
+    def added_to(self, chat: Chat, text: str, files: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        """Return a message's files with the passages that were found for it."""
+        query = self._query(chat, text)
+        return (*files, *self._found.get(query, ())) if query is not None else tuple(files)
+
+    def searching(self, chat: Chat, text: str) -> bool:
+        """Return whether passages for a message are being searched, which begins if necessary."""
+        query = self._query(chat, text)
+        if query is None or query in self._found:
+            return False
+        if query not in self._running:
+            self._running.add(query)
+            self._background.run(partial(self._search, query), partial(self._keep, query), partial(self._fail, query))
+        return True
+
+    def active(self, chat: Chat) -> bool:
+        """Return whether messages of a chat get passages."""
+        return self._query(chat, "?") is not None
+
+    @Slot()
+    def forget(self) -> None:
+        """Search again for equal messages, because files may have changed."""
+        self._found.clear()
+
+    def close(self) -> None:
+        self._closed = True
+        self._background.close()
+        if self._documents is not None:
+            self._documents[1].close()
+
+    def _query(self, chat: Chat, text: str) -> PassageQuery | None:
+        pair = self._loader.pair
+        if pair is None or not text or self._loader.can_call_tools or self._loader.sent_to:
+            return None
+        chosen = self._tools.chosen(chat.settings, self._library.project_of(chat))
+        server = next((config for config in chosen if config.builtin == "documents" and config.folders), None)
+        if server is None:
+            return None
+        return PassageQuery(server, text, TOKEN_BYTES * min(MOST_TOKENS, pair.context_limit // SHARE))
+
+    def _search(self, query: PassageQuery) -> str:
+        """Return the passages as text for a model, or an empty text. Runs on its own thread."""
+        server = query.server
+        if self._documents is None or self._documents[0] != server:
+            if self._documents is not None:
+                self._documents[1].close()
+            self._documents = server, Documents(server.folders, self._tools.index_of(server))
+        documents = self._documents[1]
+        documents.start()
+        while documents.is_updating and not self._closed:
+            time.sleep(_WAKE_S)
+        return "" if self._closed else fitting(documents.find(query.text, MOST_PASSAGES), query.most_bytes)
+
+    def _keep(self, query: PassageQuery, text: str) -> None:
+        self._running.discard(query)
+        while len(self._found) >= _KEPT:
+            del self._found[next(iter(self._found))]
+        self._found[query] = (Attachment(tr("Documents"), text, len(text.encode()), passages=True),) if text else ()
+        self.changed.emit()
+
+    def _fail(self, query: PassageQuery, why: str) -> None:
+        self._keep(query, "")
+        text = tr("The documents can't be searched, so messages get no passages of them.")
+        self._notices.post(Notice(text, "error", topic="passages"))
+
+
+def fitting(passages: Sequence[FoundPassage], most_bytes: int) -> str:
+    """Return as many of the first passages as fit, as text for a model; empty if none does."""
+    texts = (quoted_passages(passages[:count]) for count in range(len(passages), 0, -1))
+    return next((text for text in texts if len(text.encode("utf-8", "surrogatepass")) <= most_bytes), "")
