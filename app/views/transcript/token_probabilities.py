@@ -57,9 +57,9 @@ class TokenText(QTextEdit):
         form, shaded = QTextCharFormat(), QTextCharFormat()
         shaded.setBackground(QColor(theme.colors.bubble))
         cursor.beginEditBlock()
-        for number, text in enumerate(texts):
+        for place, text in enumerate(texts):
             self._starts.append(at)
-            cursor.insertText(text, shaded if number % 2 else form)
+            cursor.insertText(text, shaded if place % 2 else form)
             at += qt_length(text)
         cursor.endEditBlock()
         self._end = at
