@@ -317,7 +317,7 @@ def test_a_change_touches_only_its_rows(begin: Begin, gone: list[str], monkeypat
     def count(parent: object, first: int, last: int) -> None:
         touched[0] += last - first + 1
 
-    monkeypatch.setattr("app.views.sidebar.chat_list.day_section", name)
+    monkeypatch.setattr("app.views.sidebar.chat_sections.day_section", name)
     model = listed.model()
     for signal in (model.rowsInserted, model.rowsRemoved):
         signal.connect(count)

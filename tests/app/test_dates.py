@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.text.dates import date_and_time, short_date
 from app.text.language import VARIABLE, use
-from app.views.sidebar.chat_list import day_section
+from app.views.sidebar.chat_sections import day_section
 
 
 @given(st.datetimes(datetime(1990, 1, 2), datetime(2090, 1, 1)))
