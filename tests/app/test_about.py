@@ -137,7 +137,7 @@ def test_an_update_is_announced_once_and_never_at_the_first_launch(preferences: 
         one = Updates(Release(version), preferences)
         one.updated.connect(heard.append)
         one.start()
-    assert heard == ["1.1", "1.1"], "an older version is no update, and neither is one without an order"
+    assert heard == ["1.1", "1.1"], "only a newer version is an update"
 
 
 def test_the_announcement_opens_the_changes(begin: Any) -> None:
