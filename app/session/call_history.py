@@ -30,6 +30,7 @@ class CallHistory(QObject):
         self._tool: Tool | None = None
         self.loaded = False
         self._reading = self._outdated = False
+        self._closed = True
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         for signal in (reply_runner.waiting_changed, reply_runner.ended, library.changed):
@@ -60,8 +61,8 @@ class CallHistory(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Read the calls."""
-        self._outdated = self._reading
+        """Read the calls, and follow changes until `close`."""
+        self._closed, self._outdated = False, self._reading
         if not self._reading:
             self._reading = True
             self._store.read_long(Store.calls, self._use)
@@ -70,6 +71,7 @@ class CallHistory(QObject):
         """Forget the calls, which use memory only while they are shown."""
         self._timer.stop()
         self._calls, self._tool, self.loaded, self._outdated = [], None, False, False
+        self._closed = True
 
     def clear(self) -> None:
         """Empty the log. Chats keep their calls."""
@@ -83,6 +85,8 @@ class CallHistory(QObject):
 
     def _use(self, calls: list[LoggedCall]) -> None:
         self._reading = False
+        if self._closed:
+            return
         self._calls, self.loaded = calls, True
         self.changed.emit()
         if self._outdated:

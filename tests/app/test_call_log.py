@@ -126,3 +126,16 @@ def test_calls_are_logged_as_they_are_made_denied_and_deleted(begin: Begin) -> N
     log.clear()
     app.until(lambda: log.shown == [])
     assert len(app.session.chat.turns[0].reply.calls) == 2
+
+
+def test_a_log_that_is_closed_while_it_is_read_stays_empty(begin: Begin) -> None:
+    app, _ = with_tools(begin, [calling(PRODUCT), ANSWER], calculator="7")
+    ask_for_call(app)
+    decide(app, "once")
+    app.idle()
+    log, read = app.services.calls, list[object]()
+    log.refresh()
+    log.close()
+    app.services.store.read_long(lambda store, pause: None, read.append)  # after the calls
+    app.until(lambda: bool(read))
+    assert not log.loaded and log.calls == []
