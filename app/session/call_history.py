@@ -1,12 +1,14 @@
 """The log of the tool calls in all chats, as the user filters it."""
 
+from functools import partial
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.chat_library import ChatLibrary
 from app.session.reply_runner import ReplyRunner
 from app.storage.call_log import LoggedCall
 from app.storage.store import Store
-from app.storage.store_thread import StoreThread
+from app.storage.store_thread import Pause, StoreThread
 
 REFRESH_MS = 200  # after a change, because several come together
 
@@ -29,8 +31,7 @@ class CallHistory(QObject):
         self._calls: list[LoggedCall] = []
         self._tool: Tool | None = None
         self.loaded = False
-        self._reading = self._outdated = False
-        self._closed = True
+        self._reads = 0  # started so far, or ended by `close`
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         for signal in (reply_runner.waiting_changed, reply_runner.ended, library.changed):
@@ -51,8 +52,9 @@ class CallHistory(QObject):
         return sorted({tool_of(call) for call in self.calls})
 
     def title(self, call: LoggedCall) -> str:
-        """Return the title of a call's chat."""
-        return self._library.entries[call.chat].title
+        """Return the title of a call's chat, or an empty string if it was just deleted."""
+        entry = self._library.entries.get(call.chat)
+        return entry.title if entry is not None else ""
 
     def filter(self, tool: Tool | None) -> None:
         """Show only the calls to a tool."""
@@ -62,16 +64,18 @@ class CallHistory(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read the calls, and follow changes until `close`."""
-        self._closed, self._outdated = False, self._reading
-        if not self._reading:
-            self._reading = True
-            self._store.read_long(Store.calls, self._use)
+        number = self._reads = self._reads + 1
+
+        def read(store: Store, pause: Pause) -> list[LoggedCall]:
+            return store.calls(pause) if number == self._reads else []
+
+        self._store.read_long(read, partial(self._use, number))
 
     def close(self) -> None:
         """Forget the calls, which use memory only while they are shown."""
         self._timer.stop()
-        self._calls, self._tool, self.loaded, self._outdated = [], None, False, False
-        self._closed = True
+        self._calls, self._tool, self.loaded = [], None, False
+        self._reads += 1
 
     def clear(self) -> None:
         """Empty the log. Chats keep their calls."""
@@ -83,14 +87,10 @@ class CallHistory(QObject):
         if self.loaded:
             self._timer.start()
 
-    def _use(self, calls: list[LoggedCall]) -> None:
-        self._reading = False
-        if self._closed:
-            return
-        self._calls, self.loaded = calls, True
-        self.changed.emit()
-        if self._outdated:
-            self.refresh()
+    def _use(self, number: int, calls: list[LoggedCall]) -> None:
+        if number == self._reads:
+            self._calls, self.loaded = calls, True
+            self.changed.emit()
 
 
 def tool_of(call: LoggedCall) -> Tool:
