@@ -179,6 +179,16 @@
             <translation>{count} weitere Dateien können nicht angehängt werden.</translation>
         </message>
         <message>
+            <location filename="../../app/session/automatic_passages.py" />
+            <source>Documents</source>
+            <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/automatic_passages.py" />
+            <source>The documents can't be searched, so messages get no passages of them.</source>
+            <translation>Die Dokumente können nicht durchsucht werden. Nachrichten erhalten daher keine Passagen daraus.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/background_work.py" />
             <source>Something went wrong ({error}). See the log for details.</source>
             <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
@@ -192,6 +202,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Added the new messages to {chats}.</source>
             <translation>Die neuen Nachrichten wurden in {chats} hinzugefügt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Archived {count} chats</source>
+            <translation>{count} Chats archiviert</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Archived “{title}”</source>
+            <translation>„{title}“ archiviert</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -215,18 +235,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Imported {count}.</source>
-            <translation>{count} importiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
             <source>New Project</source>
             <translation>Neues Projekt</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
-            <source>New messages in {chats}.</source>
-            <translation>Neue Nachrichten in {chats}.</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -235,13 +245,13 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
-            <translation>Die Datei nennt Dokumente, ein Modell oder Werkzeuge für „{project}“: {listed}.</translation>
+            <source>Undo</source>
+            <translation>Widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Undo</source>
-            <translation>Widerrufen</translation>
+            <source>Undo &amp;Archive</source>
+            <translation>&amp;Archivieren widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -255,18 +265,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Use Them</source>
-            <translation>Verwenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
             <source>Your chats are being saved again.</source>
             <translation>Ihre Chats werden wieder gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
-            <source>{chats} already there.</source>
-            <translation>{chats} bereits vorhanden.</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -302,6 +302,11 @@
             <location filename="../../app/session/chat_session.py" />
             <source>Write a message first.</source>
             <translation>Schreiben Sie zuerst eine Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Archive</source>
+            <translation>&amp;Archivieren</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -422,6 +427,11 @@
             <location filename="../../app/session/commands.py" />
             <source>Rolling &amp;Window</source>
             <translation>&amp;Gleitendes Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Un&amp;archive</source>
+            <translation>Aus dem &amp;Archiv holen</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -744,6 +754,36 @@
             <translation>Weder im Katalog noch auf diesem Computer oder im Hub wurde ein Drafter gefunden, daher dekodiert dieses Modell normal.</translation>
         </message>
         <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Imported the project “{name}”.</source>
+            <translation>Projekt „{name}“ importiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Imported {count}.</source>
+            <translation>{count} importiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>New messages in {chats}.</source>
+            <translation>Neue Nachrichten in {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
+            <translation>Die Datei nennt Dokumente, ein Modell oder Werkzeuge für „{project}“: {listed}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Use Them</source>
+            <translation>Verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>{chats} already there.</source>
+            <translation>{chats} bereits vorhanden.</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 aktive Anfrage</translation>
@@ -927,6 +967,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the comparison has ended.</source>
             <translation>Die Nachricht wird gesendet, sobald der Vergleich beendet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the documents have been searched.</source>
+            <translation>Die Nachricht wird gesendet, sobald die Dokumente durchsucht wurden.</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -1210,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Record token probabilities</source>
+            <translation>Wahrscheinlichkeiten der Token aufzeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Reduce motion</source>
             <translation>Bewegung reduzieren</translation>
         </message>
@@ -1297,6 +1347,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Text size</source>
             <translation>Textgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>The details of a reply then show how likely each token was, and which others were. They are kept until you open another chat. Only with models on this computer.</source>
+            <translation>Die Details einer Antwort zeigen dann, wie wahrscheinlich jedes Token war und welche anderen es waren. Sie bleiben, bis Sie einen anderen Chat öffnen. Nur mit Modellen auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1572,6 +1627,11 @@
             <location filename="../../app/session/updates.py" />
             <source>This copy of Slipstream was built for macOS 14. On this Mac, the one for macOS 26 is faster.</source>
             <translation>Dieses Slipstream wurde für macOS 14 gebaut. Auf diesem Mac ist das für macOS 26 schneller.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>Exported the project “{name}” to {to}.</source>
+            <translation>Projekt „{name}“ nach {to} exportiert.</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />
@@ -2865,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
-            <source>Documents</source>
-            <translation>Dokumente</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/project_settings.py" />
             <source>Existing chats keep their settings.</source>
             <translation>Bestehende Chats behalten ihre Einstellungen.</translation>
         </message>
@@ -2927,6 +2982,11 @@
             <location filename="../../app/views/chat/project_settings.py" />
             <source>The model in use</source>
             <translation>Das verwendete Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Tools of {server}</source>
+            <translation>Werkzeuge von {server}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
@@ -5685,38 +5745,43 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Pinned</source>
-            <translation>Angeheftet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Previous 30 Days</source>
-            <translation>Letzte 30 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Previous 7 Days</source>
-            <translation>Letzte 7 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Today</source>
-            <translation>Heute</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Unpin “{title}”</source>
             <translation>„{title}“ nicht mehr anheften</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Yesterday</source>
-            <translation>Gestern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>{title}, new reply</source>
             <translation>{title}, neue Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Archived</source>
+            <translation>Archiviert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Pinned</source>
+            <translation>Angeheftet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>Letzte 30 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>Letzte 7 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Today</source>
+            <translation>Heute</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Yesterday</source>
+            <translation>Gestern</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
@@ -6012,6 +6077,11 @@
             <location filename="../../app/views/tools/tools_button.py" />
             <source>Calls to {server} are sent to {host}.</source>
             <translation>Aufrufe von {server} werden an {host} gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Messages get the passages of the documents that fit them best.</source>
+            <translation>Nachrichten erhalten die am besten passenden Passagen der Dokumente.</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
@@ -6615,8 +6685,38 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Token probabilities, kept until you open another chat</source>
+            <translation>Wahrscheinlichkeiten der Token, bis Sie einen anderen Chat öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Why this reply was slow</source>
             <translation>Warum diese Antwort langsam war</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Point at a token, or move the cursor to it.</source>
+            <translation>Zeigen Sie auf ein Token, oder bewegen Sie den Cursor dorthin.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Probability of the token</source>
+            <translation>Wahrscheinlichkeit des Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Tokens of the reply</source>
+            <translation>Token der Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>{token} · Others: {others}</source>
+            <translation>{token} · Andere: {others}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>“{token}” {share}</source>
+            <translation>„{token}“ {share}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/transcript.py" />
@@ -7295,6 +7395,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Slipstream is now version {version}.</source>
+            <translation>Slipstream hat jetzt die Version {version}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Support</source>
             <translation>Support</translation>
         </message>
@@ -7327,6 +7432,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>What's New</source>
+            <translation>Neuerungen</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -7912,6 +8022,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Tune &amp;Drafter…</source>
             <translation>Drafter anpa&amp;ssen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>What's &amp;New</source>
+            <translation>&amp;Neuerungen</translation>
         </message>
     </context>
     <context>

@@ -179,6 +179,16 @@
             <translation>另有 {count} 个文件无法附加。</translation>
         </message>
         <message>
+            <location filename="../../app/session/automatic_passages.py" />
+            <source>Documents</source>
+            <translation>文档</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/automatic_passages.py" />
+            <source>The documents can't be searched, so messages get no passages of them.</source>
+            <translation>无法搜索文档，因此消息不会附带其中的段落。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/background_work.py" />
             <source>Something went wrong ({error}). See the log for details.</source>
             <translation>出错了（{error}）。详情请查看日志。</translation>
@@ -192,6 +202,16 @@
             <location filename="../../app/session/chat_library.py" />
             <source>Added the new messages to {chats}.</source>
             <translation>已将新消息添加到 {chats}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Archived {count} chats</source>
+            <translation>已归档 {count} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/chat_library.py" />
+            <source>Archived “{title}”</source>
+            <translation>已归档“{title}”</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -215,18 +235,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Imported {count}.</source>
-            <translation>已导入 {count}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
             <source>New Project</source>
             <translation>新建项目</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
-            <source>New messages in {chats}.</source>
-            <translation>{chats}有新消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -235,13 +245,13 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
-            <translation>该文件为“{project}”列出了文档、模型或工具：{listed}。</translation>
+            <source>Undo</source>
+            <translation>撤销</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Undo</source>
-            <translation>撤销</translation>
+            <source>Undo &amp;Archive</source>
+            <translation>撤销归档(&amp;A)</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -255,18 +265,8 @@
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
-            <source>Use Them</source>
-            <translation>使用</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
             <source>Your chats are being saved again.</source>
             <translation>对话已恢复存储。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/chat_library.py" />
-            <source>{chats} already there.</source>
-            <translation>{chats}已存在。</translation>
         </message>
         <message>
             <location filename="../../app/session/chat_library.py" />
@@ -302,6 +302,11 @@
             <location filename="../../app/session/chat_session.py" />
             <source>Write a message first.</source>
             <translation>请先输入消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>&amp;Archive</source>
+            <translation>归档(&amp;A)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -422,6 +427,11 @@
             <location filename="../../app/session/commands.py" />
             <source>Rolling &amp;Window</source>
             <translation>滚动窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Un&amp;archive</source>
+            <translation>取消归档(&amp;A)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -744,6 +754,36 @@
             <translation>在目录、本机和 Hub 上都未找到草稿模型，因此该模型使用普通解码。</translation>
         </message>
         <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Imported the project “{name}”.</source>
+            <translation>已导入项目“{name}”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Imported {count}.</source>
+            <translation>已导入 {count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>New messages in {chats}.</source>
+            <translation>{chats}有新消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>The file names documents, a model, or tools for “{project}”: {listed}.</source>
+            <translation>该文件为“{project}”列出了文档、模型或工具：{listed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Use Them</source>
+            <translation>使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>{chats} already there.</source>
+            <translation>{chats}已存在。</translation>
+        </message>
+        <message>
             <location filename="../../app/session/local_server.py" />
             <source>1 active request</source>
             <translation>1 个活动请求</translation>
@@ -927,6 +967,11 @@
             <location filename="../../app/session/next_message.py" />
             <source>The message will be sent when the comparison has ended.</source>
             <translation>比较结束后将发送此消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/next_message.py" />
+            <source>The message will be sent when the documents have been searched.</source>
+            <translation>搜索完文档后将发送此消息。</translation>
         </message>
         <message>
             <location filename="../../app/session/next_message.py" />
@@ -1210,6 +1255,11 @@
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
+            <source>Record token probabilities</source>
+            <translation>记录词元概率</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
             <source>Reduce motion</source>
             <translation>减弱动态效果</translation>
         </message>
@@ -1297,6 +1347,11 @@
             <location filename="../../app/session/preferences.py" />
             <source>Text size</source>
             <translation>文字大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/preferences.py" />
+            <source>The details of a reply then show how likely each token was, and which others were. They are kept until you open another chat. Only with models on this computer.</source>
+            <translation>回复的详细信息会显示每个词元的概率，以及其他可能的词元。在您打开其他对话之前会保留。仅适用于这台电脑上的模型。</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -1572,6 +1627,11 @@
             <location filename="../../app/session/updates.py" />
             <source>This copy of Slipstream was built for macOS 14. On this Mac, the one for macOS 26 is faster.</source>
             <translation>此 Slipstream 是为 macOS 14 构建的。在这台 Mac 上，为 macOS 26 构建的版本更快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/chat_export.py" />
+            <source>Exported the project “{name}” to {to}.</source>
+            <translation>已将项目“{name}”导出到 {to}。</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_export.py" />
@@ -2865,11 +2925,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
-            <source>Documents</source>
-            <translation>文档</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/project_settings.py" />
             <source>Existing chats keep their settings.</source>
             <translation>已有的对话保留各自的设置。</translation>
         </message>
@@ -2927,6 +2982,11 @@
             <location filename="../../app/views/chat/project_settings.py" />
             <source>The model in use</source>
             <translation>正在使用的模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/project_settings.py" />
+            <source>Tools of {server}</source>
+            <translation>{server} 的工具</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/project_settings.py" />
@@ -5685,38 +5745,43 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Pinned</source>
-            <translation>已置顶</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Previous 30 Days</source>
-            <translation>前 30 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Previous 7 Days</source>
-            <translation>前 7 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Today</source>
-            <translation>今天</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Unpin “{title}”</source>
             <translation>取消置顶“{title}”</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
-            <source>Yesterday</source>
-            <translation>昨天</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>{title}, new reply</source>
             <translation>{title}，有新回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Archived</source>
+            <translation>已归档</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Pinned</source>
+            <translation>已置顶</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>前 30 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>前 7 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Today</source>
+            <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Yesterday</source>
+            <translation>昨天</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/search_results.py" />
@@ -6012,6 +6077,11 @@
             <location filename="../../app/views/tools/tools_button.py" />
             <source>Calls to {server} are sent to {host}.</source>
             <translation>对 {server} 的调用会发送到 {host}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/tools_button.py" />
+            <source>Messages get the passages of the documents that fit them best.</source>
+            <translation>消息会附带文档中最匹配的段落。</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
@@ -6615,8 +6685,38 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Token probabilities, kept until you open another chat</source>
+            <translation>词元概率，保留到您打开其他对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Why this reply was slow</source>
             <translation>此回复变慢的原因</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Point at a token, or move the cursor to it.</source>
+            <translation>指向一个词元，或将光标移到它上面。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Probability of the token</source>
+            <translation>词元的概率</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>Tokens of the reply</source>
+            <translation>回复的词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>{token} · Others: {others}</source>
+            <translation>{token} · 其他：{others}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>“{token}” {share}</source>
+            <translation>“{token}” {share}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/transcript.py" />
@@ -7295,6 +7395,11 @@
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
+            <source>Slipstream is now version {version}.</source>
+            <translation>Slipstream 现在是 {version} 版。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
             <source>Support</source>
             <translation>支持</translation>
         </message>
@@ -7327,6 +7432,11 @@
             <location filename="../../app/window/dialogs.py" />
             <source>Version {version}</source>
             <translation>版本 {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/dialogs.py" />
+            <source>What's New</source>
+            <translation>新增内容</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -7912,6 +8022,11 @@
             <location filename="../../app/window/window_commands.py" />
             <source>Tune &amp;Drafter…</source>
             <translation>调优草稿模型(&amp;D)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/window_commands.py" />
+            <source>What's &amp;New</source>
+            <translation>新增内容(&amp;N)</translation>
         </message>
     </context>
     <context>
