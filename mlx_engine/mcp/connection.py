@@ -297,7 +297,7 @@ def _tool(listed: mcp_types.Tool, config: ServerConfig) -> Tool | None:
     if not 0 < len(listed.name) <= _LONGEST_NAME or len(schema) > _LONGEST_SCHEMA or _depth(listed.input_schema) > _DEEPEST_SCHEMA:
         return None
     title, description = _cut(listed.title or "", _LONGEST_NAME), _cut(listed.description or "", _LONGEST_DESCRIPTION)
-    return Tool(config.name, listed.name, title, description, schema, config.origin, config.project)
+    return Tool(config.name, listed.name, title, description, schema, config.origin, config.project, bool(config.builtin))
 
 
 def _depth(value: Any) -> int:

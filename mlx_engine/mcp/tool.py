@@ -24,6 +24,7 @@ class Tool:
         schema: JSON schema of the arguments, as JSON.
         origin: what runs the server: its command with arguments, or its address.
         project: see `ServerConfig.project`.
+        builtin: whether the server is built in. Then its texts are Slipstream's own.
     """
 
     server: str
@@ -33,6 +34,7 @@ class Tool:
     schema: str = '{"type": "object"}'
     origin: str = ""
     project: str = ""
+    builtin: bool = False
 
     @property
     def server_key(self) -> str:
@@ -41,8 +43,12 @@ class Tool:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that an approval depends on."""
-        parts = (self.server, self.origin, self.name, self.title, self.description, self.schema)
+        """A hash of everything that an approval depends on.
+
+        Updates may reword built-in tools, which then do the same with the same folders.
+        """
+        texts = ("built-in",) if self.builtin else (self.title, self.description, self.schema)
+        parts = (self.server, self.origin, self.name, *texts)
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def spec(self, name: str) -> ToolSpec:

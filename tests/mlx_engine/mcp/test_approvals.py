@@ -103,11 +103,14 @@ def test_only_the_user_may_read_the_file(tmp_path: Path) -> None:
     assert Approvals(file).allows(READ, "another chat")
 
 
+@pytest.mark.parametrize("builtin", [False, True])
 @pytest.mark.parametrize("change", ["server", "name", "title", "description", "schema", "origin"])
-def test_a_changed_tool_is_asked_again(change: str, tmp_path: Path) -> None:
-    approvals = Approvals(tmp_path / "approvals.json")
-    approvals.record(READ, "chat", "always")
-    assert not approvals.allows(replace(READ, **{change: "changed"}), "chat")
+def test_a_changed_tool_is_asked_again_unless_an_update_rewords_it(change: str, builtin: bool, tmp_path: Path) -> None:
+    approvals, tool = Approvals(tmp_path / "approvals.json"), replace(READ, builtin=builtin)
+    approvals.record(tool, "chat", "always")
+    is_reworded = builtin and change in ("title", "description", "schema")
+    assert approvals.allows(replace(tool, **{change: "changed"}), "chat") == is_reworded
+    assert not approvals.allows(replace(tool, builtin=not builtin), "chat")
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"version": 99, "always": [["Files", "read", READ.fingerprint]]})])
