@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from app.storage.json_values import as_list, as_time, parse_json, read_as
-from mlx_engine.mcp.record import CallRecord
+from mlx_engine.mcp.record import STOPPED, CallRecord
 
 MOST_CALLS = 1_000  # in the log
 MOST_LETTERS = 20_000  # of a result in the log
 _CLEARED = "calls_cleared"  # the note with the time up to which calls aren't listed
 # Calls up to this time are hidden. Open ones stay, so that their outcome is listed
 _LAST_CLOSED = """
-SELECT min(json_extract(call.value, '$.made')) FROM message, json_each(message.details, '$.calls') AS call
+SELECT min(json_extract(call.value, '$.made'))
+FROM message, json_each(CASE WHEN json_valid(message.details) THEN message.details ELSE '{}' END, '$.calls') AS call
 WHERE message.running AND message.calls <> '' AND json_extract(call.value, '$.state') IN ('waiting', 'running')
 """
 _MESSAGES = """
@@ -21,7 +22,7 @@ SELECT message.number FROM message JOIN chat ON chat.id = message.chat
 WHERE message.calls <> '' AND chat.deleted IS NULL AND json_valid(message.details)
 ORDER BY message.created DESC, message.number DESC
 """
-_CALLS = "SELECT chat, id, created, json_extract(details, '$.calls') FROM message WHERE number = ?"
+_CALLS = "SELECT chat, id, created, running, json_extract(details, '$.calls') FROM message WHERE number = ?"
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,12 @@ def clear_calls(db: sqlite3.Connection) -> None:
 
 def _calls_of(db: sqlite3.Connection, number: int) -> Iterator[LoggedCall]:
     """Yield the calls of a reply, the last one first."""
-    for chat, message, created, calls in db.execute(_CALLS, (number,)).fetchall():
+    for chat, message, created, running, calls in db.execute(_CALLS, (number,)).fetchall():
         for one in reversed(as_list(parse_json(calls or ""))):
             record: CallRecord | None = read_as(CallRecord, one, None)
-            if record is not None:
-                made = record.made or as_time(created, 0.0)
-                yield LoggedCall(chat, message, made, replace(record, result=record.result[:MOST_LETTERS], images=()))
+            if record is None:
+                continue
+            if not running and not record.ended:  # Slipstream ended before the call did
+                record = replace(record, state="stopped", result=STOPPED)
+            made = record.made or as_time(created, 0.0)
+            yield LoggedCall(chat, message, made, replace(record, result=record.result[:MOST_LETTERS], images=()))

@@ -69,9 +69,10 @@ def style_sheet(c: Colors, small: int, px: Callable[[int], int]) -> str:
     QListWidget[look="history"]::item {{ padding: 6px 8px; border-radius: 6px; color: {c.text}; }}
     QListWidget[look="history"]::item:hover {{ background: {c.hover}; }}
     QListWidget[look="history"]::item:selected {{ background: {c.chosen}; color: {c.text}; }}
-    QTableView[look="records"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; color: {c.text};
-        selection-background-color: {c.chosen}; selection-color: {c.text}; outline: 0; }}
-    QTableView[look="records"]:focus {{ border-color: {c.accent}; }}
+    QTableView[look="records"], QListWidget[look="records"] {{ background: {c.raised}; border: 1px solid {c.line};
+        border-radius: {RADIUS}px; color: {c.text}; outline: 0;
+        selection-background-color: {c.chosen}; selection-color: {c.text}; }}
+    QTableView[look="records"]:focus, QListWidget[look="records"]:focus {{ border-color: {c.accent}; }}
     QTableView[look="records"]::item {{ padding: 0 8px; }}
     QTableView[look="records"] QHeaderView {{ background: transparent; border: none; }}
     QTableView[look="records"] QHeaderView::section {{ background: transparent; color: {c.secondary}; border: none;

@@ -1,8 +1,10 @@
 """The log of tool calls: read from the chats, newest first, without those before it was cleared."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import get_args
 
 from hypothesis import given
@@ -12,7 +14,7 @@ from app.storage.call_log import MOST_LETTERS, logged_calls
 from app.storage.chat_tree import Chat
 from app.storage.store import Snapshot, Store
 from mlx_engine.contract.requests import ToolCall
-from mlx_engine.mcp.record import CallRecord, CallState
+from mlx_engine.mcp.record import STOPPED, CallRecord, CallState
 from mlx_engine.mcp.tool import ToolResult
 from tests.app.conftest import Begin
 from tests.app.scripted_engine import commit, done
@@ -79,6 +81,19 @@ def test_calls_of_deleted_chats_are_not_listed() -> None:
     assert store.calls() == []
     store.delete([chat.id], deleted=False)
     assert len(store.calls()) == 1
+
+
+def test_calls_that_a_crash_has_ended_are_stopped(tmp_path: Path) -> None:
+    waiting = chat_with([replace(SUM, state="waiting", result="")], reason=None)
+    with closing(Store(tmp_path / "chats.sqlite")) as store:
+        store.save(Snapshot.of(waiting, waiting.root.below()))
+        assert [call.record.state for call in store.calls()] == ["waiting"]
+    with closing(Store(tmp_path / "chats.sqlite")) as store:
+        store.recover()
+        assert [(call.record.state, call.record.result) for call in store.calls()] == [("stopped", STOPPED)]
+        store._db.execute("UPDATE message SET details = '{', running = 1 WHERE role = 'assistant'")
+        store.clear_calls()
+        assert store.calls() == [], "damage of one message is no error"
 
 
 def test_a_cleared_log_lists_open_and_later_calls(monkeypatch) -> None:  # type: ignore[no-untyped-def]

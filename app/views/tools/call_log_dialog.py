@@ -13,7 +13,7 @@ from app.widgets.controls import as_tooltip, button, small_label
 from app.widgets.layout import Item, ScrollingPage, column, row
 from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.save_dialog import confirm
-from app.widgets.theme import Theme
+from app.widgets.theme import Theme, set_look
 
 WIDTH, HEIGHT = 680, 620  # at the default text size
 CALL = Qt.ItemDataRole.UserRole
@@ -36,6 +36,7 @@ class CallLogDialog(QDialog):
         self.tool.activated.connect(self._filter)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Tool calls"))
+        set_look(self.list, "records")
         self.list.setItemDelegate(RowDelegate(theme, self.list, _describe))
         self.list.currentItemChanged.connect(self._choose)
         self.empty = small_label(theme, "", "faint")
@@ -109,6 +110,9 @@ class CallLogDialog(QDialog):
         if call != self._selected or call is None:
             self._selected = call
             self._show_details(call)
+            if item is not None and (layout := self.layout()) is not None:
+                layout.activate()  # the list is shorter now
+                self.list.scrollToItem(item)
 
     def _show_details(self, call: LoggedCall | None) -> None:
         old, self.details = self.details, QWidget()

@@ -50,6 +50,10 @@ def test_calls_are_shown_filtered_opened_and_cleared(begin: Begin, monkeypatch: 
     assert read.startswith("read_file · Files, Done in ")
     assert failed.startswith("<b>x</b><U+202E> · Unknown tool, Failed, ") and "\u202e" not in failed
     assert dialog.count.text() == "3 calls" and not dialog.page.isVisible()
+    dialog.resize(dialog.minimumSizeHint())
+    dialog.list.setCurrentRow(2)
+    shown = dialog.list.viewport().rect().intersected(dialog.list.visualItemRect(dialog.list.item(2)))
+    assert shown.height() == min(dialog.list.viewport().height(), dialog.list.visualItemRect(dialog.list.item(2)).height())
     dialog.list.setCurrentRow(1)
     assert dialog.page.isVisible()
     assert (dialog.arguments.toPlainText(), dialog.result_text.toPlainText()) == ("path: notes.md", "Some notes")
