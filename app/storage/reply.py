@@ -37,6 +37,7 @@ _SUPPLIERS = {letter: supplier for supplier, letter in _LETTERS.items()}
 _RUN = re.compile(r"([pdltu])([1-9][0-9]{0,8})")
 
 RATE_WINDOW_S = 1.0
+MOST_PROBABILITIES = 4_000  # tokens of a reply whose probabilities are kept
 
 # "interrupted": the app quit before the reply ended. "unanswered": an imported chat has no reply here.
 Ending = StopReason | Literal["interrupted", "unanswered"]
@@ -167,7 +168,7 @@ class Reply:
     usual_tok_s: float | None = None  # of the pair, if there is a `slow_cause` and the reply was slower
     progress: dict[str, str] = field(default_factory=dict)  # what running calls report, by ID; not stored
     drafter_kind: str = ""  # of the loaded drafter while the reply runs; not stored
-    probabilities: list[PositionLogprobs] = field(default_factory=list)  # of recorded tokens in the text; not stored
+    probabilities: list[PositionLogprobs] = field(default_factory=list)  # of the first tokens in the text; not stored
     _thinking_since: float | None = None
     _end_before: tuple[Mode, Ending | None, str, str, int] | None = None  # until text arrives after `resume`
 
@@ -212,7 +213,8 @@ class Reply:
                 self.reason, self.error, self.error_code = "error", translated(event), event.code
 
     def _record_probabilities(self, event: Commit) -> None:
-        self.probabilities += [one for one in event.logprobs if not one.hidden]
+        recorded = [one for one in event.logprobs if not one.hidden]
+        self.probabilities += recorded[: MOST_PROBABILITIES - len(self.probabilities)]
 
     def _mark_unreadable(self, start: int, end: int) -> None:
         ranges = self.unreadable_calls

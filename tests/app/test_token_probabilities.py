@@ -7,10 +7,12 @@ from math import log
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QLabel
 
 from app.rendering.blocks import qt_length
 from app.session.reply_runner import ALTERNATIVES
 from app.storage.records import chat_to_json
+from app.storage.reply import MOST_PROBABILITIES
 from app.views.transcript.call_card import shown
 from app.views.transcript.stats_line import StatsDetails
 from app.views.transcript.token_probabilities import TokenProbabilities, texts_of
@@ -60,6 +62,7 @@ def test_the_details_show_the_token_under_the_pointer_and_at_the_cursor(begin: B
     assert shown_tokens is not None and shown_tokens.text.toPlainText() == "Yes\n<b>"
     assert shown_tokens.about.text() == "Point at a token, or move the cursor to it."
     assert [shown_tokens.text.token_at(at) for at in range(-1, 8)] == [None, 0, 0, 0, 1, 1, 1, 1, None]
+    assert shown_tokens.text.textCursor().position() == 0, "its beginning is shown"
     cursor = QTextCursor(shown_tokens.text.document())
     cursor.setPosition(1)
     shown_tokens.text.setTextCursor(cursor)
@@ -68,6 +71,17 @@ def test_the_details_show_the_token_under_the_pointer_and_at_the_cursor(begin: B
     assert shown_tokens.about.text() == "“⏎<b>” 0.0% · Others: “.” 90.0%"
     app.reply.probabilities.clear()
     assert StatsDetails(app.theme, app.reply, app.reply.stats).findChild(TokenProbabilities) is None
+
+
+def test_the_first_tokens_of_a_long_reply_are_kept(begin: Begin) -> None:
+    app = begin(ScriptedEngine([[*[recorded(YES, LINE)] * (MOST_PROBABILITIES // 2 + 3), done()]]))
+    app.services.preferences.token_probabilities = True
+    app.ask("One")
+    assert app.reply.probabilities == [YES, LINE] * (MOST_PROBABILITIES // 2)
+    assert app.reply.stats is not None
+    details = StatsDetails(app.theme, app.reply, app.reply.stats)
+    texts = [label.text() for label in details.findChildren(QLabel)]
+    assert "Probabilities of the first 4,000 tokens, kept until you open another chat" in texts
 
 
 @given(st.text(st.characters(exclude_characters="\r", exclude_categories=["Cs"]), max_size=20), st.data())

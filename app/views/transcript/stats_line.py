@@ -6,10 +6,10 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.storage import wording
-from app.storage.reply import Reply
+from app.storage.reply import MOST_PROBABILITIES, Reply
 from app.storage.slow_wording import notable, slow_chip, slow_explanation, slow_replies
 from app.storage.speed_history import SpeedPoint
-from app.text.language import tr
+from app.text.language import number, tr
 from app.views.transcript.reply_charts import PromptBar, RoundsChart, SpeedChart
 from app.views.transcript.token_probabilities import TokenProbabilities
 from app.widgets.controls import Label, as_tooltip, small_label
@@ -131,6 +131,9 @@ class StatsDetails(QFrame):
                 charts.append(small_label(theme, slow, "secondary", wrap=True, selectable=True))
         if reply.probabilities:
             about = tr("Token probabilities, kept until you open another chat")
+            if len(reply.probabilities) == MOST_PROBABILITIES:
+                count = number(MOST_PROBABILITIES)
+                about = tr("Probabilities of the first {count} tokens, kept until you open another chat", count=count)
             charts += [small_label(theme, about, bold=True), TokenProbabilities(theme, reply.probabilities)]
         groups = [
             (tr("Speed"), [*wording.speed(reply)]),

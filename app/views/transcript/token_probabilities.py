@@ -19,7 +19,6 @@ from app.widgets.theme import Theme
 from mlx_engine.contract.token_logprobs import PositionLogprobs, TokenLogprob
 
 LINES, LINE_LENGTH = 10, 60  # shown without scrolling, at most, and about how many characters a line has
-MOST_TOKENS = 4_000  # that are shown
 
 
 class TokenProbabilities(QWidget):
@@ -27,7 +26,7 @@ class TokenProbabilities(QWidget):
 
     def __init__(self, theme: Theme, positions: Sequence[PositionLogprobs]) -> None:
         super().__init__()
-        self._positions = positions[:MOST_TOKENS]
+        self._positions = list(positions)  # which a running reply extends
         self.text = TokenText(theme, list(texts_of(self._positions)))
         self.about = small_label(theme, look="secondary", wrap=True, selectable=True)
         self.about.setAccessibleName(tr("Probability of the token"))
@@ -55,13 +54,14 @@ class TokenText(QTextEdit):
         self._starts = list[int]()  # position of each token
         cursor, at = QTextCursor(self.document()), 0
         form, shaded = QTextCharFormat(), QTextCharFormat()
-        shaded.setBackground(QColor(theme.colors.bubble))
+        shaded.setBackground(QColor(theme.colors.accent_ground))
         cursor.beginEditBlock()
         for place, text in enumerate(texts):
             self._starts.append(at)
             cursor.insertText(text, shaded if place % 2 else form)
             at += qt_length(text)
         cursor.endEditBlock()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
         self._end = at
         lines = sum(1 + len(line) // LINE_LENGTH for line in "".join(texts).split("\n"))
         self.setFixedHeight((min(lines, LINES) + 1) * self.fontMetrics().lineSpacing())
