@@ -1,6 +1,5 @@
 """Passages of documents for messages to models that can't call tools."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,6 @@ MOST_PASSAGES = 5
 MOST_TOKENS, SHARE = 2_000, 4  # of the passages: at most this many tokens, and this part of the context
 TOKEN_BYTES = 3  # of a text, a careful estimate
 _KEPT = 8  # latest searches
-_WAKE_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,6 @@ class AutomaticPassages(QObject):
         self._documents: tuple[ServerConfig, Documents] | None = None
         self._found: dict[PassageQuery, tuple[Attachment, ...]] = {}  # the latest last
         self._running: set[PassageQuery] = set()
-        self._closed = False
 
     def added_to(self, chat: Chat, text: str, files: Sequence[Attachment]) -> tuple[Attachment, ...]:
         """Return a message's files with the passages that were found for it."""
@@ -75,9 +72,10 @@ class AutomaticPassages(QObject):
             self._background.run(partial(self._search, query), partial(self._keep, query), partial(self._fail, query))
         return True
 
-    def active(self, chat: Chat) -> bool:
-        """Return whether messages of a chat get passages."""
-        return self._query(chat, "?") is not None
+    def servers(self, chat: Chat) -> list[ServerConfig]:
+        """Return the built-in server of whose documents a chat's messages get passages, if they get any."""
+        query = self._query(chat, "?")
+        return [query.server] if query is not None else []
 
     @Slot()
     def forget(self) -> None:
@@ -85,10 +83,9 @@ class AutomaticPassages(QObject):
         self._found.clear()
 
     def close(self) -> None:
-        self._closed = True
-        self._background.close()
         if self._documents is not None:
-            self._documents[1].close()
+            self._documents[1].close()  # ends a search that waits for the index
+        self._background.close()
 
     def _query(self, chat: Chat, text: str) -> PassageQuery | None:
         pair = self._loader.pair
@@ -107,11 +104,7 @@ class AutomaticPassages(QObject):
             if self._documents is not None:
                 self._documents[1].close()
             self._documents = server, Documents(server.folders, self._tools.index_of(server))
-        documents = self._documents[1]
-        documents.start()
-        while documents.is_updating and not self._closed:
-            time.sleep(_WAKE_S)
-        return "" if self._closed else fitting(documents.find(query.text, MOST_PASSAGES), query.most_bytes)
+        return fitting(self._documents[1].find(query.text, MOST_PASSAGES, wait_s=None), query.most_bytes)
 
     def _keep(self, query: PassageQuery, text: str) -> None:
         self._running.discard(query)

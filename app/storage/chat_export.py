@@ -124,7 +124,8 @@ def to_markdown(chat: Chat, with_thoughts: bool = True) -> str:
     cut = chat.cut
     for turn in chat.turns:
         if turn.asked is not None:
-            parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
+            parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.own_files)]
+            parts += [f"*(passages of documents)*\n\n{_code(one.text)}" for one in turn.asked.attachments if one.passages]
         for number, step in enumerate(turn.reply.shown_steps):
             if with_thoughts and step.thinking.strip():
                 parts += ["<details><summary>Thoughts</summary>", step.thinking.strip(), "</details>"]

@@ -113,17 +113,24 @@ class Documents:
             raise ValueError(f"“{wanted}” has no page {page:,}. It has {known[fitting[0]]:,} pages")
         return quoted_page(fitting[0], page, text)
 
-    def find(self, query: str, most: int, other_words: str = "") -> list[FoundPassage]:
-        """Return the passages that fit a query best, best first."""
-        self._refresh()
+    def find(self, query: str, most: int, other_words: str = "", wait_s: float | None = _WAIT_S) -> list[FoundPassage]:
+        """Return the passages that fit a query best, best first.
+
+        Args:
+            query: a question, or words.
+            most: number of passages.
+            other_words: as in `search_documents`.
+            wait_s: how long to wait for the index, at most; None waits until it is complete, or `close` is called.
+        """
+        self._refresh(wait_s)
         words, others = query[:_LONGEST_QUERY], other_words[:_LONGEST_QUERY]
         return self._read(lambda index: find_passages(index, words, most, others))
 
-    def _refresh(self) -> None:
+    def _refresh(self, wait_s: float | None = _WAIT_S) -> None:
         """Index the documents again, and wait for that up to a limit."""
         self.start()
         assert self._update is not None
-        self._update.join(_WAIT_S)
+        self._update.join(wait_s)
         if self._problem:
             raise ValueError(self._problem)
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.session.automatic_passages import fitting
+from app.storage.chat_export import to_markdown
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.read_pages import pages_read
@@ -64,6 +65,7 @@ def test_a_message_gets_the_passages_that_fit_it(begin: Begin, folder: Path, tmp
     (folder / "zebras.md").write_text("Zebras make no noise.")
     app.ask("And zebras?")
     assert sent(app)[0].endswith(QUESTION) and "> Zebras make no noise." in sent(app)[2]
+    assert f"*(passages of documents)*\n\n```\n{INTRODUCTION}\n" in to_markdown(app.session.chat)
     (again, *_) = chat_from_json(chat_to_json(app.session.chat)).turns
     assert again.question == turn.question and pages_read(again) == pages_read(turn)
 
@@ -143,4 +145,10 @@ def test_the_window_shows_what_was_read_and_no_file(start: Start, folder: Path, 
     (prompt,) = app.questions
     assert isinstance(prompt, PromptView) and not hasattr(prompt, "files")
     app.reply.read_pages.buttons[0].click()
-    assert "Messages get the passages of the documents" in app.window.foot.tools.toolTip()
+    tools, chips = app.window.foot.tools, app.window.foot.tool_chips
+    assert "Messages get the passages of the documents" in tools.toolTip() and tools.isEnabled()
+    [chip] = chips.chips
+    chip.off.click()
+    assert not chips.chips and not tools.isEnabled()
+    app.ask(QUESTION)
+    assert sent(app)[-1] == QUESTION

@@ -57,21 +57,23 @@ class ToolsButton(IconButton):
 
     @property
     def chosen(self) -> list[ServerConfig]:
-        """The servers that are on in the open chat, if its model can call tools."""
-        return list(self._box.chosen(self._session.chat.settings, self._session.project_id)) if self._loader.can_call_tools else []
+        """The servers that are on in the open chat, and that its model can use."""
+        if not self._loader.can_call_tools:
+            return self._passages.servers(self._session.chat)
+        return self._box.chosen(self._session.chat.settings, self._session.project_id)
 
     @Slot()
     def refresh(self) -> None:
         loader, chosen = self._loader, self.chosen
         can_call = loader.can_call_tools
-        self.setEnabled(can_call)
+        self.setEnabled(can_call or bool(chosen))
         self.is_active = bool(chosen)
         names = ", ".join(server_title(config) for config in chosen)
         lines = [tr("Tools in this chat: {servers}", servers=names) if names else tr("Tools")]
         if loader.pair is not None and not can_call:
             host = loader.sent_to
             lines.append(tr("The model on {host} can't call tools.", host=host) if host else tr("This model can't call tools."))
-            if self._passages.active(self._session.chat):
+            if chosen:
                 lines.append(tr("Messages get the passages of the documents that fit them best."))
         status = self._box.status
         for config in chosen:
