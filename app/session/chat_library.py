@@ -425,6 +425,7 @@ class ChatLibrary(QObject):
             return
         for chat in [chat for one in found.filled if (chat := self._open.get(one)) is not None]:
             self._store.read(partial(Store.load, chat_id=chat.id), partial(self._fill_in, chat))
+        text = told(found, known=self.projects)
         untrusted = [project for project in found.untrusted if project.id not in self.projects]
         self.projects = {project.id: project for project in found.projects} | self.projects  # existing projects stay as they are
         for one in found.chats:
@@ -440,7 +441,7 @@ class ChatLibrary(QObject):
         if found.grown:
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.changed.emit()
-        self.notified.emit(Notice(told(found), topic="import", actions=tuple(actions)))
+        self.notified.emit(Notice(text, topic="import", actions=tuple(actions)))
         for project in untrusted:
             self.notified.emit(offer_of(project, partial(self._use_imported, project)))
 

@@ -1,6 +1,6 @@
 """Imports of chats that run, and what imported projects may use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from app.session.notice import Notice, NoticeAction
@@ -19,13 +19,16 @@ class RunningImport:
     canceled: bool = False
 
 
-def told(found: ImportOutcome) -> str:
-    """Return what was imported, and what was there already."""
+def told(found: ImportOutcome, known: Container[str]) -> str:
+    """Return what was imported, and what was there already, such as the projects in `known`."""
     texts = []
     if found.chats:
         texts.append(tr("Imported {count}.", count=wording.chats(len(found.chats))))
     used = {one.project for one in found.chats}
-    texts += [tr("Imported the project “{name}”.", name=one.name) for one in found.projects if one.id not in used]
+    for one in found.projects:
+        if one.id not in used:
+            there = tr("The project “{name}” is already there.", name=one.name)
+            texts.append(there if one.id in known else tr("Imported the project “{name}”.", name=one.name))
     if found.known:
         texts.append(tr("{chats} already there.", chats=wording.chats(found.known)))
     if found.grown:

@@ -120,13 +120,15 @@ def test_a_project_without_chats_is_exported_and_imported(start: Start, tmp_path
         return tmp_path / "bees.json"
 
     monkeypatch.setattr("app.window.chat_files.ask_save_path", ask)
-    app.run("export_project")
+    app.commands.run("export_project")
     app.until(lambda: app.notices == [f"Exported the project “Bees & honey” to {tmp_path / 'bees.json'}."])
     assert [list(formats) for formats in offered] == [[".json"]], "Markdown would be empty"
     app.library.delete_project(one)
     app.library.import_file(tmp_path / "bees.json")
     app.until(lambda: one in app.library.projects)
     assert app.notices[-1] == "Imported the project “Bees & honey”."
+    app.library.import_file(tmp_path / "bees.json")
+    app.until(lambda: app.notices[-1] == "The project “Bees & honey” is already there.")
 
 
 def test_the_project_in_the_bar_opens_its_settings(start: Start, tmp_path: Path) -> None:
@@ -199,7 +201,6 @@ def test_a_project_is_exported_with_its_chats_and_imported_again(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, one = app_with_row(start, tmp_path)
-    assert app.commands["export_project"].can() is not None
     app.services.projects.change(one, new_chats=ChatSettings(system="Be brief."))
     app.services.projects.add_documents(one, ["/papers"])
     app.commands.run("new_project_chat")
