@@ -775,6 +775,11 @@
         </message>
         <message>
             <location filename="../../app/session/imports.py" />
+            <source>The project “{name}” is already there.</source>
+            <translation>Das Projekt „{name}“ ist bereits vorhanden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
             <source>Use Them</source>
             <translation>Verwenden</translation>
         </message>
@@ -1351,7 +1356,7 @@
         <message>
             <location filename="../../app/session/preferences.py" />
             <source>The details of a reply then show how likely each token was, and which others were. They are kept until you open another chat. Only with models on this computer.</source>
-            <translation>Die Details einer Antwort zeigen dann, wie wahrscheinlich jedes Token war und welche anderen es waren. Sie bleiben, bis Sie einen anderen Chat öffnen. Nur mit Modellen auf diesem Computer.</translation>
+            <translation>Die Details einer Antwort zeigen dann, wie wahrscheinlich jedes Token und welche anderen wahrscheinlich waren. Sie bleiben, bis Sie einen anderen Chat öffnen. Nur mit Modellen auf diesem Computer.</translation>
         </message>
         <message>
             <location filename="../../app/session/preferences.py" />
@@ -6672,6 +6677,11 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Mode</source>
             <translation>Modus</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Probabilities of the first {count} tokens, kept until you open another chat</source>
+            <translation>Wahrscheinlichkeiten der ersten {count} Token, bis Sie einen anderen Chat öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />

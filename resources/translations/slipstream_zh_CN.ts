@@ -775,6 +775,11 @@
         </message>
         <message>
             <location filename="../../app/session/imports.py" />
+            <source>The project “{name}” is already there.</source>
+            <translation>项目“{name}”已存在。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
             <source>Use Them</source>
             <translation>使用</translation>
         </message>
@@ -6672,6 +6677,11 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Mode</source>
             <translation>模式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/stats_line.py" />
+            <source>Probabilities of the first {count} tokens, kept until you open another chat</source>
+            <translation>前 {count} 个词元的概率，保留到您打开其他对话</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
