@@ -176,9 +176,9 @@ class Commands(QObject):
 
     @property
     def target_chats(self) -> list[str]:
-        """IDs of the chats that Move, Export, and Delete act on."""
+        """IDs of the chats that Archive, Move, Export, and Delete act on."""
         if len(selected := self.selection()[2]) > 1:
-            return selected
+            return [one for one in selected if one in self._library.entries]
         kind, id = self.target
         return [id] if kind == "chat" else []
 
