@@ -1,6 +1,6 @@
 """The Tool Calls window: the log of the calls in all chats."""
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QListWidget, QListWidgetItem, QWidget
 
 from app.session.call_history import CallHistory, Tool, tool_of
@@ -16,6 +16,7 @@ from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 
 WIDTH, HEIGHT = 680, 620  # at the default text size
+LEAST_LIST_LINES = 8  # of the list
 CALL = Qt.ItemDataRole.UserRole
 
 
@@ -34,7 +35,7 @@ class CallLogDialog(QDialog):
         self.tool = QComboBox()
         self.tool.setAccessibleName(tr("Tool"))
         self.tool.activated.connect(self._filter)
-        self.list = QListWidget()
+        self.list = _CallList()
         self.list.setAccessibleName(tr("Tool calls"))
         set_look(self.list, "records")
         self.list.setItemDelegate(RowDelegate(theme, self.list, _describe))
@@ -147,6 +148,12 @@ class CallLogDialog(QDialog):
         question = tr("The list will be empty. The chats keep their calls, and later calls are listed.")
         if confirm(self, tr("Clear the List of Calls?"), question, tr("Clear")):
             self._log.clear()
+
+
+class _CallList(QListWidget):
+    def minimumSizeHint(self) -> QSize:
+        """Leave room for some lines next to the details of a call."""
+        return QSize(0, LEAST_LIST_LINES * self.fontMetrics().lineSpacing() + 2 * self.frameWidth())
 
 
 def _item(call: LoggedCall) -> QListWidgetItem:

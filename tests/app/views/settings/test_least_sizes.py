@@ -1,6 +1,7 @@
 """Windows can't be made so small that their contents are unusable."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QSize
@@ -8,7 +9,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QDialog
 
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.models.picker_dialog import PickerDialog
+from app.views.tools.call_log_dialog import CallLogDialog
 from tests.app.conftest import Session
+from tests.app.test_call_log import SUM, chat_with
 
 LINES = 8
 
@@ -18,6 +21,8 @@ def test_the_smallest_windows_show_some_lines_of_what_scrolls(begin: Callable[..
     app = begin()
     app.theme.set_text_size(share * DEFAULT_TEXT_SIZE)
     dialogs = app.window.dialogs
+    chat = chat_with([replace(SUM, call=replace(SUM.call, id=str(number)), result="7\n" * 50) for number in range(9)])
+    app.library.save(chat, chat.root.below())
     for show in (
         dialogs.show_settings,
         dialogs.show_models,
@@ -30,6 +35,10 @@ def test_the_smallest_windows_show_some_lines_of_what_scrolls(begin: Callable[..
     shown = [dialog for dialog in app.window.findChildren(QDialog) if dialog.isVisible()]
     assert len(shown) == 6
     app.until(lambda: bool(dialogs.find(PickerDialog).list.model().rowCount()))  # type: ignore[union-attr]
+    calls = dialogs.find(CallLogDialog)
+    assert calls is not None
+    app.until(lambda: bool(calls.list.count()))
+    calls.list.setCurrentRow(0)
     for dialog in shown:
         dialog.resize(QSize(1, 1))
         QApplication.processEvents()
