@@ -7,10 +7,10 @@ from shiboken6 import isValid
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
-from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, NextPrompt, estimate
 from app.session.engine_adapter import EngineAdapter
+from app.session.message_passages import MessagePassages
 from app.session.pair_session import PairLoader
 from app.session.prompt_count import PromptCount
 from app.session.reply_runner import ReplyRunner
@@ -35,7 +35,7 @@ class ContextMeter(QObject):
         tools: ToolBox,
         attachments: AttachmentReader,
         reply_runner: ReplyRunner,
-        passages: AutomaticPassages,
+        passages: MessagePassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

@@ -8,12 +8,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
-from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
 from app.session.context_meter import ContextMeter
 from app.session.context_use import use_text
 from app.session.drafts import Drafts
 from app.session.help_pages import FULL_CONTEXT_PAGE
+from app.session.message_passages import MessagePassages
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.outgoing import STOPPED, OutgoingMessages
 from app.session.pair_session import PairLoader
@@ -50,7 +50,7 @@ class NextMessage(QObject):
         notices: Notices,
         drafts: Drafts,
         outgoing: OutgoingMessages,
-        passages: AutomaticPassages,
+        passages: MessagePassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

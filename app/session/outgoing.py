@@ -7,12 +7,12 @@ from PySide6.QtCore import QObject, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
-from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.context_use import ContextUse, use_text
 from app.session.drafts import Draft, Drafts
 from app.session.engine_adapter import EngineAdapter
+from app.session.message_passages import MessagePassages
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.pair_session import PairLoader
 from app.session.prompt_count import PromptCount
@@ -54,7 +54,7 @@ class OutgoingMessages(QObject):
         drafts: Drafts,
         notices: Notices,
         engine: EngineAdapter,
-        passages: AutomaticPassages,
+        passages: MessagePassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QSettings, Slot
 
 from app.session.activity import SessionActivity
 from app.session.attachment_reader import AttachmentReader
-from app.session.automatic_passages import AutomaticPassages
 from app.session.benchmark_run import BenchmarkRunner
 from app.session.call_history import CallHistory
 from app.session.chat_library import ChatLibrary
@@ -30,6 +29,7 @@ from app.session.help_pages import CONNECTING_PAGE, MCP_JSON_PAGE
 from app.session.local_server import LocalServer
 from app.session.measurements import RooflineRunner
 from app.session.memory_reader import MemoryReader
+from app.session.message_passages import MessagePassages
 from app.session.new_replies import NewReplies
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
@@ -91,7 +91,7 @@ class Services(QObject):
         self.chat_pages = ChatPages(library, loader, self)
         self.session = session = ChatSession(library, loader, self.tools, reply_runner, activity, notices, self.chat_pages, self)
         self.new_replies = NewReplies(session, library, reply_runner, self.settings, self)
-        self.passages = passages = AutomaticPassages(library, loader, self.tools, notices, self)
+        self.passages = passages = MessagePassages(library, loader, self.tools, notices, self)
         session.turn_added.connect(passages.forget)
         counted = (self.tools, self.attachments, reply_runner, passages)
         self.meter = ContextMeter(self.engine, session, activity, loader, *counted, self)

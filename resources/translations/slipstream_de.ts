@@ -179,16 +179,6 @@
             <translation>{count} weitere Dateien können nicht angehängt werden.</translation>
         </message>
         <message>
-            <location filename="../../app/session/automatic_passages.py" />
-            <source>Documents</source>
-            <translation>Dokumente</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/automatic_passages.py" />
-            <source>The documents can't be searched, so messages get no passages of them.</source>
-            <translation>Die Dokumente können nicht durchsucht werden. Nachrichten erhalten daher keine Passagen daraus.</translation>
-        </message>
-        <message>
             <location filename="../../app/session/background_work.py" />
             <source>Something went wrong ({error}). See the log for details.</source>
             <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
@@ -832,6 +822,16 @@
             <location filename="../../app/session/memory_watch.py" />
             <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/message_passages.py" />
+            <source>Documents</source>
+            <translation>Dokumente</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/message_passages.py" />
+            <source>The documents can't be searched, so messages get no passages of them.</source>
+            <translation>Die Dokumente können nicht durchsucht werden. Nachrichten erhalten daher keine Passagen daraus.</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />

@@ -179,16 +179,6 @@
             <translation>另有 {count} 个文件无法附加。</translation>
         </message>
         <message>
-            <location filename="../../app/session/automatic_passages.py" />
-            <source>Documents</source>
-            <translation>文档</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/automatic_passages.py" />
-            <source>The documents can't be searched, so messages get no passages of them.</source>
-            <translation>无法搜索文档，因此消息不会附带其中的段落。</translation>
-        </message>
-        <message>
             <location filename="../../app/session/background_work.py" />
             <source>Something went wrong ({error}). See the log for details.</source>
             <translation>出错了（{error}）。详情请查看日志。</translation>
@@ -832,6 +822,16 @@
             <location filename="../../app/session/memory_watch.py" />
             <source>The last reply used {peak} of the {budget} available to models.</source>
             <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/message_passages.py" />
+            <source>Documents</source>
+            <translation>文档</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/message_passages.py" />
+            <source>The documents can't be searched, so messages get no passages of them.</source>
+            <translation>无法搜索文档，因此消息不会附带其中的段落。</translation>
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />

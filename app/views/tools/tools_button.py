@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu
 
-from app.session.automatic_passages import AutomaticPassages
 from app.session.chat_session import ChatSession
+from app.session.message_passages import MessagePassages
 from app.session.pair_session import PairLoader
 from app.session.tool_box import ToolBox, tool_key
 from app.session.tool_tokens import ToolTokens
@@ -38,7 +38,7 @@ class ToolsButton(IconButton):
         loader: PairLoader,
         tools: ToolBox,
         tokens: ToolTokens,
-        passages: AutomaticPassages,
+        passages: MessagePassages,
     ) -> None:
         super().__init__(theme, "tools", tr("Tools"))
         self._passages = passages

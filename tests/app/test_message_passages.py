@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.session.automatic_passages import fitting
+from app.session.message_passages import fitting
 from app.storage.chat_export import to_markdown
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.message_views import PromptView

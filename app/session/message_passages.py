@@ -39,10 +39,11 @@ class PassageQuery:
     most_bytes: int
 
 
-class AutomaticPassages(QObject):
-    """The passages are a file of the message, so they are counted, stored, and sent again like one.
+class MessagePassages(QObject):
+    """Searches for the passages that fit each message, and adds them to its files.
 
-    They are searched if the chat has Documents on, and the model runs on this computer and can't call tools.
+    So they are counted, stored, and sent again like a file. Messages get them if the chat has Documents on, and the model runs on
+    this computer and can't call tools.
     """
 
     changed = Signal()  # what `searching` returns
