@@ -20,7 +20,12 @@ class RunningImport:
 
 
 def told(found: ImportOutcome, known: Container[str]) -> str:
-    """Return what was imported, and what was there already, such as the projects in `known`."""
+    """Return what was imported, and what was there already.
+
+    Args:
+        found: the outcome.
+        known: the projects that were there before.
+    """
     texts = []
     if found.chats:
         texts.append(tr("Imported {count}.", count=wording.chats(len(found.chats))))

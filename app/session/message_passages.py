@@ -64,7 +64,7 @@ class MessagePassages(QObject):
         return (*files, *self._found.get(query, ())) if query is not None else tuple(files)
 
     def searching(self, chat: Chat, text: str) -> bool:
-        """Return whether passages for a message are being searched, which begins if necessary."""
+        """Search the passages for a message if necessary, and return whether that runs."""
         query = self._query(chat, text)
         if query is None or query in self._found:
             return False
@@ -74,7 +74,7 @@ class MessagePassages(QObject):
         return True
 
     def servers(self, chat: Chat) -> list[ServerConfig]:
-        """Return the built-in server of whose documents a chat's messages get passages, if they get any."""
+        """Return the built-in server whose passages a chat's messages get, if any."""
         query = self._query(chat, "?")
         return [query.server] if query is not None else []
 
@@ -99,7 +99,7 @@ class MessagePassages(QObject):
         return PassageQuery(server, text, TOKEN_BYTES * min(MOST_TOKENS, pair.context_limit // SHARE))
 
     def _search(self, query: PassageQuery) -> str:
-        """Return the passages as text for a model, or an empty text. Runs on its own thread."""
+        """Return the passages as text for a model. Runs on its own thread."""
         server = query.server
         if self._documents is None or self._documents[0] != server:
             if self._documents is not None:
@@ -121,6 +121,6 @@ class MessagePassages(QObject):
 
 
 def fitting(passages: Sequence[FoundPassage], most_bytes: int) -> str:
-    """Return as many of the first passages as fit, as text for a model; empty if none does."""
+    """Return as many of the first passages as fit, as text for a model."""
     texts = (quoted_passages(passages[:count]) for count in range(len(passages), 0, -1))
     return next((text for text in texts if len(text.encode("utf-8", "surrogatepass")) <= most_bytes), "")

@@ -139,7 +139,7 @@ class Updates(QObject):
         self._asked = False  # by the user
 
     def start(self) -> None:
-        """Give the hints, and check for updates if the user has turned on checks at launch."""
+        """Give the hints, and check for updates if that is on."""
         self._compare_versions()
         self._compare_builds()
         if self._preferences.check_for_updates:

@@ -93,7 +93,7 @@ def test_calls_that_a_crash_has_ended_are_stopped(tmp_path: Path) -> None:
         assert [(call.record.state, call.record.result) for call in store.calls()] == [("stopped", STOPPED)]
         store._db.execute("UPDATE message SET details = '{', running = 1 WHERE role = 'assistant'")
         store.clear_calls()
-        assert store.calls() == [], "damage of one message is no error"
+        assert store.calls() == [], "a damaged message is left out"
 
 
 def test_a_cleared_log_lists_open_and_later_calls(monkeypatch) -> None:  # type: ignore[no-untyped-def]

@@ -158,7 +158,7 @@ class ChatList(QTreeView):
         self._place_buttons()
 
     def _in_closed_archive(self, one: str) -> bool:
-        """Return whether a chat is archived and not shown. Selecting it would open the archive."""
+        """Return whether a chat is in the closed archive. Selecting it would open it."""
         item = self._rows[one].parent()
         return item is not None and item.data(KIND) == "archive" and ARCHIVE in self._closed_projects
 

@@ -22,7 +22,7 @@ LINES, LINE_LENGTH = 10, 60  # shown without scrolling, at most, and about how m
 
 
 class TokenProbabilities(QWidget):
-    """The tokens as text, and the probabilities of the one under the pointer or at the cursor."""
+    """The tokens as text, and the probabilities of the one at the pointer or cursor."""
 
     def __init__(self, theme: Theme, positions: Sequence[PositionLogprobs]) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class TokenProbabilities(QWidget):
 
 
 class TokenText(QTextEdit):
-    """Text whose tokens are alternately shaded. `chosen` is called with a token's number."""
+    """Text with every second token shaded. `chosen` is called with a token's number."""
 
     def __init__(self, theme: Theme, texts: Sequence[str]) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class TokenText(QTextEdit):
 
 
 def texts_of(positions: Sequence[PositionLogprobs]) -> Iterator[str]:
-    """Yield the text of each token. A character of several tokens belongs to the last one."""
+    """Yield the text of each token. The last token of a character has all of it."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for one in positions:
         yield shown(decoder.decode(one.chosen.text))
