@@ -211,7 +211,7 @@ class Commands(QObject):
             return bool(self.target_chats) and all(library.entries[one].archived for one in self.target_chats)
 
         def archive_title() -> str:
-            return tr("Un&archive") if archived() else tr("&Archive")
+            return tr("Unarchive") if archived() else tr("Archive")
 
         def archive() -> None:
             library.archive(self.target_chats, archived=not archived())

@@ -295,11 +295,6 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>&amp;Archive</source>
-            <translation>&amp;Archivieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/commands.py" />
             <source>&amp;Compare Last Prompt</source>
             <translation>Letzten Prompt &amp;vergleichen</translation>
         </message>
@@ -347,6 +342,11 @@
             <location filename="../../app/session/commands.py" />
             <source>&amp;Thinking</source>
             <translation>Nach&amp;denken</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Archive</source>
+            <translation>Archivieren</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -420,13 +420,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;archive</source>
-            <translation>Aus dem &amp;Archiv holen</translation>
+            <source>Un&amp;pin Chat</source>
+            <translation>Chat nicht mehr an&amp;heften</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;pin Chat</source>
-            <translation>Chat nicht mehr an&amp;heften</translation>
+            <source>Unarchive</source>
+            <translation>Aus dem Archiv holen</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />

@@ -295,11 +295,6 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>&amp;Archive</source>
-            <translation>归档(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/commands.py" />
             <source>&amp;Compare Last Prompt</source>
             <translation>比较上一个提示词(&amp;C)</translation>
         </message>
@@ -347,6 +342,11 @@
             <location filename="../../app/session/commands.py" />
             <source>&amp;Thinking</source>
             <translation>思考(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
+            <source>Archive</source>
+            <translation>归档</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -420,13 +420,13 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;archive</source>
-            <translation>取消归档(&amp;A)</translation>
+            <source>Un&amp;pin Chat</source>
+            <translation>取消置顶对话(&amp;P)</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
-            <source>Un&amp;pin Chat</source>
-            <translation>取消置顶对话(&amp;P)</translation>
+            <source>Unarchive</source>
+            <translation>取消归档</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
