@@ -10,15 +10,20 @@ from random import Random
 
 import pytest
 
+from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.events import Commit, Event, Failed, Finished
 from mlx_engine.contract.requests import LoadPair
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_iter
 from mlx_engine.engine.engine import Engine
 from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.network.channel import Channel, free_address, listen
+from mlx_engine.network.frames import ChannelClosed
+from mlx_engine.ring.pairing import KnownWorker, meet_leader, new_identity
 from mlx_engine.ring.ring_engine import RingEngine
+from mlx_engine.ring.ring_plan import RingPlan
 from tests.mlx_engine.asking import reply, tokens
-from tests.mlx_engine.ring.workers import RunningWorker, children, plan, running_workers
+from tests.mlx_engine.ring.workers import HOST, RunningWorker, children, plan, running_workers
 
 pytestmark = pytest.mark.long
 
@@ -72,6 +77,31 @@ def test_replies_end_after_kills_at_random_moments(demo: Engine) -> None:
             assert followed.tokens == whole[: len(followed.tokens)]
         assert list(fold(list(to_iter(engine, REQUEST))).tokens) == whole
         assert engine.wait(60)
+
+
+def test_ranks_that_cannot_reach_each_other_are_named() -> None:
+    """A firewall that drops MLX's connection: it waits without end, and no other thread of rank 0 runs."""
+    identity, server, is_over = new_identity(), listen(HOST, 0), threading.Event()
+
+    def pretend() -> None:
+        channel = Channel.accepted(server)
+        assert channel is not None and meet_leader(channel, identity, identity.context())
+        for message in (["model", True], ["started"], ["address", free_address(HOST)]):
+            channel.send(message)
+        with suppress(ChannelClosed):
+            while not is_over.wait(1):
+                channel.send(["alive"])
+        channel.close()
+
+    thread = threading.Thread(target=pretend)
+    thread.start()
+    engine = RingEngine(RingPlan((KnownWorker(HOST, server.getsockname()[1], identity.code),)))
+    with pytest.raises(UserError, match="firewall"):
+        list(to_iter(engine, LoadPair(*demo_pair())))
+    is_over.set()
+    thread.join()
+    server.close()
+    assert engine.wait(60)
 
 
 @pytest.mark.parametrize(("stop", "code"), [(RunningWorker.kill_rank, "worker_silent"), (RunningWorker.stop, "worker_lost")])
