@@ -1,10 +1,11 @@
 """The This Mac window: the machine's limits and the loaded pair's share of them."""
 
 import sys
+from collections.abc import Sequence
 from math import floor, log10
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPainterPathStroker, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QSizePolicy, QWidget
 
 from app.session.activity import SessionActivity
@@ -22,6 +23,7 @@ from mlx_engine.hardware.machine import installed_gb
 
 CHART_HEIGHT = 220  # at the default text size, like the margins below
 LEFT, RIGHT, TOP, BOTTOM = 90, 16, 14, 40
+DOT_RADIUS = 5  # pixels of the dots
 
 
 def machine_title() -> str:
@@ -349,29 +351,27 @@ class RooflineChart(QWidget):
         ]
         painter.setPen(QPen(QColor(colors.secondary), 2))
         painter.drawPolyline(QPolygonF(roof))
-        taken: list[QRectF] = []
-        for phase in found.phases:
+        line = QPainterPath(roof[0])
+        for corner in roof[1:]:
+            line.lineTo(corner)
+        stroke = QPainterPathStroker(QPen(Qt.GlobalColor.black, 2)).createStroke(line)
+        dots = [scale.point(phase.operations / phase.bytes, phase.operations / phase.seconds) for phase in found.phases]
+        taken = [QRectF(dot - QPointF(DOT_RADIUS, DOT_RADIUS), QSizeF(2 * DOT_RADIUS, 2 * DOT_RADIUS)) for dot in dots]
+        for phase, at in zip(found.phases, dots, strict=True):
             intensity = phase.operations / phase.bytes
-            at = scale.point(intensity, phase.operations / phase.seconds)
             painter.setPen(QPen(QColor(colors.accent), 1, Qt.PenStyle.DotLine))
             painter.drawLine(at, scale.point(intensity, phase.operations / found.floor_s(phase)))
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.accent))
-            painter.drawEllipse(at, 5, 5)
-            self._draw_name(painter, at, phase, taken)
+            painter.drawEllipse(at, DOT_RADIUS, DOT_RADIUS)
+        painter.setPen(QColor(colors.text))
+        metrics = painter.fontMetrics()
+        for phase, at in reversed(list(zip(found.phases, dots, strict=True))):  # prompt processing has most free space
+            name = self._names[phase.name]
+            area = QSizeF(metrics.horizontalAdvance(name) + 2, metrics.height())
+            taken.append(label_place(at, area, self._plot, taken, stroke))
+            painter.drawText(taken[-1], Qt.AlignmentFlag.AlignVCenter, name)
         painter.end()
-
-    def _draw_name(self, painter: QPainter, at: QPointF, phase: Phase, taken: list[QRectF]) -> None:
-        """Draw a name next to its dot, below any overlapping names."""
-        name, metrics = self._names[phase.name], painter.fontMetrics()
-        width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
-        left = at.x() + 10 if at.x() + 10 + width < self._plot.right() else at.x() - 10 - width
-        area = QRectF(left, at.y() + 1, width, height)
-        while any(area.intersects(other) for other in taken) and area.bottom() + height < self._plot.bottom():
-            area.translate(0, height)
-        taken.append(area)
-        painter.setPen(QColor(self._theme.colors.text))
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, name)
 
     def _draw_grid(self, painter: QPainter, scale: "_Scale") -> None:
         colors, area = self._theme.colors, scale.area
@@ -392,6 +392,26 @@ class RooflineChart(QWidget):
                 painter.drawText(QPointF(x - metrics.horizontalAdvance(text) / 2, area.bottom() + metrics.ascent() + 4), text)
         title = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
         painter.drawText(title, Qt.AlignmentFlag.AlignRight, tr("Operations per byte read"))
+
+
+def label_place(at: QPointF, extent: QSizeF, plot: QRectF, taken: Sequence[QRectF], roof: QPainterPath) -> QRectF:
+    """Return the place of a dot's name: next to it, or a little lower or higher.
+
+    Args:
+        at: the dot.
+        extent: of the name.
+        plot: contains the name.
+        taken: places of the dots and of other names.
+        roof: the stroke of a line to avoid.
+    """
+    places = [
+        QRectF(QPointF(left, at.y() + (rows - 0.5) * extent.height()), extent)
+        for rows in (0, 1, -1, 2, -2)
+        for left in (at.x() + 2 * DOT_RADIUS, at.x() - 2 * DOT_RADIUS - extent.width())
+    ]
+    inside = [place for place in places if plot.contains(place)] or places[:1]
+    free = [place for place in inside if not any(place.intersects(other) for other in taken)]
+    return next((place for place in free if not roof.intersects(place)), (free or inside)[0])
 
 
 class _Scale:

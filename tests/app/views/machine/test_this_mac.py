@@ -5,13 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainterPath, QPainterPathStroker, QPen
 
 from app.session import measurements, memory_reader
 from app.storage.wording import size
 from app.system import power
 from app.system.macos import Activity
 from app.views.machine import memory_bar, this_mac
-from app.views.machine.this_mac import ThisMacDialog, about
+from app.views.machine.this_mac import DOT_RADIUS, ThisMacDialog, about, label_place
 from app.window.help import HelpDialog
 from mlx_engine.cli import doctor
 from mlx_engine.cli.bench import roofline_table
@@ -103,6 +105,22 @@ def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(begin: Calla
     assert pictures[0] != pictures[1]
     running.roofline_runner.forget()
     assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
+
+
+@pytest.mark.parametrize("width", [360, 560])
+def test_names_in_the_roofline_chart_cover_no_dot_name_or_line(width: int) -> None:
+    """They were on the line, and two lines below their dots."""
+    plot, dots = QRectF(0, 0, width, 160), [QPointF(x * width, y) for x, y in ((0.46, 33), (0.42, 38), (0.15, 110), (0.87, 34))]
+    line = QPainterPath(QPointF(0, 143))
+    line.lineTo(0.45 * width, 25)
+    line.lineTo(width, 25)
+    roof = QPainterPathStroker(QPen(Qt.GlobalColor.black, 2)).createStroke(line)
+    taken = [QRectF(dot - QPointF(DOT_RADIUS, DOT_RADIUS), QSizeF(2 * DOT_RADIUS, 2 * DOT_RADIUS)) for dot in dots]
+    for dot in dots:
+        place = label_place(dot, QSizeF(100, 18), plot, taken, roof)
+        assert plot.contains(place) and not roof.intersects(place) and not any(place.intersects(other) for other in taken)
+        assert abs(place.center().y() - dot.y()) <= 2 * 18
+        taken.append(place)
 
 
 def test_texts_of_figures() -> None:
