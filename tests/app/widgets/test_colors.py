@@ -26,6 +26,7 @@ PAIRS = (
     ("drafted", "drafted_ground"),
     ("copied", "copied_ground"),
     ("own", "window"),
+    ("nearly", "window"),
 )
 SYNTAX = ("text", "comment", "keyword", "string", "number", "name", "builtin", "operator")
 

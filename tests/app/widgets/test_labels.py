@@ -128,7 +128,8 @@ def test_facts_stay_together_in_a_tall_window(qapp: QApplication, qtbot: QtBot) 
 def test_the_placeholder_of_the_message_is_elided(qapp: QApplication, qtbot: QtBot, pixels: int) -> None:
     theme = Theme(qapp)
     theme.set_text_size(pixels)
-    composer = Composer(theme, Mock(text="", obstacle="", note=""), AttachmentReader(Mock(), lambda: False, lambda: False), ())
+    message = Mock(text="", obstacle="", note="", is_edit=False)
+    composer = Composer(theme, message, AttachmentReader(Mock(), lambda: False, lambda: False), ())
     qtbot.addWidget(composer)
     field = composer.field
     for width in (300, 900):
