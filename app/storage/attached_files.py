@@ -12,7 +12,7 @@ from app.storage.attachments import Attachment, text_of_pages
 from app.storage.pictures import Page, Picture, StoredFile
 from app.storage.wording import size
 from app.text.plain_text import clean
-from mlx_engine.contract.attached_images import image_format
+from mlx_engine.contract.attached_images import SUFFIXES, image_format, other_format
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.contract.limits import MAX_IMAGE_BYTES
@@ -142,7 +142,8 @@ def _decoded(name: str, data: bytes) -> str:
         if not any(ord(char) in _CONTROLS for char in text):  # nearly any bytes decode as cp1252
             return text.replace("\r\n", "\n").replace("\r", "\n")
     if str(mimetypes.guess_type(name)[0]).startswith("image/"):
-        raise error_of("image_unknown", name, {})
+        is_damaged = name.lower().endswith(SUFFIXES) and other_format(data[:16]) is None
+        raise error_of("image_damaged" if is_damaged else "image_unknown", name, {})
     raise UserError(
         "attachment_not_text",
         "“{name}” contains no readable text. Attach an image, a PDF, or a text, Markdown, or code file.",

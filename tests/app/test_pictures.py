@@ -232,6 +232,8 @@ def test_images_are_read_by_content(tmp_path: Path, format: str) -> None:
     [
         ("photo.PNG", b"\x89PNG\r\n\x1a\n\x00\x01", "“photo.PNG” is damaged"),
         ("cut.jpg", encoded("JPEG", (400, 300))[:-800], "“cut.jpg” is damaged"),
+        ("photo.PNG", b"\0" * 8 + encoded("PNG")[8:], "“photo.PNG” is damaged"),
+        ("bitmap.png", encoded("BMP"), "“bitmap.png” isn't an image that can be read. Use JPEG"),
         ("old.bmp", encoded("BMP"), "“old.bmp” isn't an image that can be read. Use JPEG"),
         ("scan.jp2", b"\0\1\2\3", "“scan.jp2” isn't an image"),
     ],
