@@ -8,6 +8,7 @@ from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
 from app.session.drafts import Drafts
+from app.session.message_passages import MessagePassages
 from app.session.new_replies import NewReplies
 from app.session.next_message import PAUSE_S, NextMessage
 from app.session.notice import Notice, Notices
@@ -19,6 +20,7 @@ from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
 from app.storage.settings import Preset
 from app.text.language import tr
+from app.text.plain_text import clean
 
 
 class QuickChat(QObject):
@@ -51,11 +53,13 @@ class QuickChat(QObject):
         new_replies: NewReplies,
         drafts: Drafts,
         message: NextMessage,
+        passages: MessagePassages,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._library, self._loader = session, activity, library, loader
         self._reply_runner, self._new_replies, self._drafts, self._message = reply_runner, new_replies, drafts, message
+        self._passages = passages
         self.notices = Notices(self)
         self.chat = self._new_chat()
         self.text = self.note = ""
@@ -64,7 +68,7 @@ class QuickChat(QObject):
         self._paused_until = 0.0  # on the monotonic clock
         loader.loaded.connect(self.notices.clear_lasting)  # a question about another server, or that no models are loaded
         activity.changed.connect(self._clear_outdated)
-        for signal in (loader.changed, loader.loaded, tools.changed, activity.changed):
+        for signal in (loader.changed, loader.loaded, tools.changed, activity.changed, passages.changed):
             signal.connect(self._send_waiting)
         for signal in (reply_runner.started, reply_runner.ended):
             signal.connect(self.changed)
@@ -150,7 +154,7 @@ class QuickChat(QObject):
             self.notices.post(refusal)
             return
         self.text = ""
-        self._session.send_in(self.chat, text, ())
+        self._session.send_in(self.chat, text, self._passages.added_to(self.chat, clean(text).strip(), ()))
         self._library.set_open_chat("" if self._session.chat.empty else self._session.chat.id)  # not this one, at the next launch
         self.replaced.emit()
         self.turn_added.emit(self.chat.turns[-1])
@@ -165,6 +169,8 @@ class QuickChat(QObject):
             return tr("The message will be sent when the models have loaded.")
         if self._session.tools_starting_in(self.chat):
             return tr("The message will be sent when the tools are ready.")
+        if self._passages.searching(self.chat, clean(self.text).strip()):
+            return tr("The message will be sent when the documents have been searched.")
         return ""
 
     @Slot()

@@ -100,7 +100,7 @@ class Services(QObject):
         composed = (self.tools, self.attachments, self.meter, reply_runner, notices, drafts)
         parts = (session, activity, library, loader, self.tools, self.attachments, drafts, notices, self.engine, passages)
         self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), passages, self)
-        reading = (self.tools, reply_runner, self.new_replies, drafts, self.message)
+        reading = (self.tools, reply_runner, self.new_replies, drafts, self.message, passages)
         self.read_aloud = ReadAloud(session, library, self)
         self.quick = QuickChat(session, activity, library, loader, *reading, self)
         self.quick.left.connect(self.read_aloud.stop_in)

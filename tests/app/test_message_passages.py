@@ -70,6 +70,19 @@ def test_a_message_gets_the_passages_that_fit_it(begin: Begin, folder: Path, tmp
     assert again.question == turn.question and pages_read(again) == pages_read(turn)
 
 
+def test_a_message_of_the_quick_chat_gets_passages(begin: Begin, folder: Path, tmp_path: Path) -> None:
+    app = begin(data=tmp_path / "data")
+    app.tools.put(replace(app.tools.builtin("documents"), folders=(str(folder),), enabled=True), "Documents")
+    app.session.change(tool_servers=("Documents",))
+    quick = app.services.quick
+    quick.restart()
+    quick.text = QUESTION
+    quick.send()
+    assert quick.note == "The message will be sent when the documents have been searched."
+    app.until(lambda: not quick.text and not quick.running)
+    assert sent(app) == [f"{INTRODUCTION}\n\n{PASSAGE}\n\n{QUESTION}"]
+
+
 def test_an_edited_message_gets_others(begin: Begin, folder: Path, tmp_path: Path) -> None:
     app = begin(data=tmp_path / "data")
     in_project(app, folder)
