@@ -42,7 +42,7 @@ class Approvals:
         """Return whether the tool may run in a chat without asking."""
         if self._chats.get((chat, tool.server_key, tool.name)) == tool.fingerprint:
             return True
-        return self._read().get((tool.server_key, tool.name)) == tool.fingerprint
+        return self._read().get((tool.server_key, tool.name)) in (tool.fingerprint, tool.earlier_fingerprint)
 
     def has_changed(self, tool: Tool, chat: str) -> bool:
         """Return whether the tool needs a new approval only because it has changed."""

@@ -47,7 +47,14 @@ class Tool:
 
         Updates may reword built-in tools, which then do the same with the same folders.
         """
-        texts = ("built-in",) if self.builtin else (self.title, self.description, self.schema)
+        return self._hash(("built-in",)) if self.builtin else self.earlier_fingerprint
+
+    @property
+    def earlier_fingerprint(self) -> str:
+        """The fingerprint that earlier builds stored, also for built-in tools."""
+        return self._hash((self.title, self.description, self.schema))
+
+    def _hash(self, texts: tuple[str, ...]) -> str:
         parts = (self.server, self.origin, self.name, *texts)
         return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

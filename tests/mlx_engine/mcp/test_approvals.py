@@ -110,7 +110,8 @@ def test_a_changed_tool_is_asked_again_unless_an_update_rewords_it(change: str, 
     approvals.record(tool, "chat", "always")
     is_reworded = builtin and change in ("title", "description", "schema")
     assert approvals.allows(replace(tool, **{change: "changed"}), "chat") == is_reworded
-    assert not approvals.allows(replace(tool, builtin=not builtin), "chat")
+    assert approvals.allows(replace(tool, builtin=True), "chat"), "earlier builds saved approvals like those of other tools"
+    assert approvals.allows(replace(tool, builtin=False), "chat") != builtin
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"version": 99, "always": [["Files", "read", READ.fingerprint]]})])

@@ -96,7 +96,8 @@ def test_approvals_of_earlier_versions_hold_only_for_built_in_servers(file: Path
         Approvals(file).record(Tool(server.name, "search", origin=earlier(server)), "", "always")
     approvals = Approvals(file)
     for server in (GITHUB, REMOTE, plain, replace(plain, env=(("A", "1"),)), *BUILTINS):
-        assert approvals.allows(Tool(server.name, "search", origin=server.origin), "") == bool(server.builtin)
+        is_builtin = bool(server.builtin)
+        assert approvals.allows(Tool(server.name, "search", origin=server.origin, builtin=is_builtin), "") == is_builtin
     assert len(approvals.always()) == 6, "each can be revoked"
 
 

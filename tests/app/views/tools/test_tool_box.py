@@ -188,7 +188,7 @@ def test_the_real_calculator_is_connected_and_called(qtbot: QtBot, tmp_path: Pat
     box.call(tool, '{"expression": "4817 × 392"}', results.append)
     qtbot.waitUntil(lambda: bool(results), timeout=PATIENCE_MS)
     assert results == [ToolResult("1888264")]
-    box.call(replace(tool, description="Something else."), '{"expression": "1 + 1"}', results.append)
+    box.call(replace(tool, origin="elsewhere"), '{"expression": "1 + 1"}', results.append)
     qtbot.waitUntil(lambda: len(results) == 2, timeout=PATIENCE_MS)
     assert results[1].error is not None and results[1].error.code == "tool_changed"
     box.close()
