@@ -6,6 +6,7 @@ FULL_CONTEXT_PAGE = "guide#what-happens-when-the-context-is-full"
 LOADING_PAGE = "troubleshooting#a-pair-doesnt-load"
 LOST_CONNECTION_PAGE = "remote#what-if-the-connection-breaks"
 MCP_JSON_PAGE = "tools#what-is-in-mcpjson"
+SEVERAL_MACS_PAGE = "models#can-several-macs-run-a-model-together"
 TUNING_PAGE = "train-a-drafter"
 _GATED = "models#can-i-use-gated-or-private-models"
 _OFFLINE = "privacy#how-do-i-keep-it-offline"
@@ -37,4 +38,6 @@ def help_page(code: str, otherwise: str = "") -> str:
     Args:
         otherwise: what to return if no page explains just this error.
     """
+    if "shard" in code or code.startswith(("worker_", "ring_")):
+        return SEVERAL_MACS_PAGE
     return PAGES_BY_CODE.get(code) or (LOST_CONNECTION_PAGE if code.startswith("remote_") else otherwise)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.session.background_work import Background
 from app.session.model_list import Candidate, Variant
+from app.session.other_macs import OtherMacs
 from app.session.pair_rows import PairRows
 from app.session.pair_survey import check_hub
 from app.text.language import sentences, tr
@@ -45,9 +46,9 @@ class HubSearch(QObject):
 
     changed = Signal()
 
-    def __init__(self, rows: PairRows, parent: QObject | None = None) -> None:
+    def __init__(self, rows: PairRows, macs: OtherMacs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows = rows
+        self._rows, self._macs = rows, macs
         self._background = Background(self)
         self.words = ""
         self.searching = False
@@ -125,7 +126,7 @@ class HubSearch(QObject):
         if number != self._number or number == self._failed:
             return None
         try:
-            variant = check_hub(one.shown)
+            variant = check_hub(one.shown, self._macs.count)
         except NoAnswer:
             self._failed = number  # the remaining checks would fail, too
             raise

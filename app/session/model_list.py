@@ -45,6 +45,8 @@ class Variant:
     slow: bool = False  # probably slower than reading speed
     needs_gpu: bool = False  # slow because this machine has no GPU
     problem: EngineText | None = None  # why it can't be downloaded or used
+    macs: int = 1  # that the estimates are for
+    undivided: EngineText | None = None  # why these Macs can't run it together
     chat_problem: EngineText | None = None  # why it can't chat
     family: str = ""
     license: str = ""
@@ -155,6 +157,8 @@ class Candidate:
 
     @property
     def verdict_text(self) -> str:
+        if self.why_not is None and self.shown.undivided is not None:
+            return tr("Not on {count} Macs", count=self.shown.macs)
         if self.why_not is None:
             return fit_text(self.verdict, self.shown.slow)
         if self.why_not.code == "target_is_drafter":
@@ -274,7 +278,7 @@ def best_first(candidates: list[Candidate], recommended: str = "") -> list[Candi
     def key(one: Candidate) -> tuple[int, ...]:
         shown = one.shown
         return (
-            bool(one.why_not),
+            bool(one.why_not or shown.undivided),
             _RANKS[one.verdict] > 2,
             one.id != recommended,
             not shown.size,  # unknown sizes come last

@@ -58,6 +58,7 @@ class PairLoader(QObject):
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
         self.here = LoadPair()  # the pair last loaded on this computer
+        self.workers: Callable[[], tuple[str, ...]] = tuple  # returns the other Macs that run the next pair, too
         self.drafters: tuple[Path, ...] = ()  # on this disk for the loaded target, once `find_drafters` has found them
         self.connected_to: SavedEndpoint | None = None
         self.connecting_to: SavedEndpoint | None = None
@@ -71,6 +72,11 @@ class PairLoader(QObject):
     def ready(self) -> bool:
         """Whether replies can start: a pair is loaded, and none is replacing it."""
         return self.pair is not None and not self.running
+
+    @property
+    def macs(self) -> int:
+        """How many Macs run the loaded pair."""
+        return 1 + len(self.loaded_from.workers) if self.loaded_from is not None else 1
 
     @property
     def has_demo(self) -> bool:
@@ -128,16 +134,16 @@ class PairLoader(QObject):
         return other_computers(self.connected_to.endpoint) if self.connected_to is not None else ""
 
     def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
-        """Load a pair, unless one is already loading. Return whether loading starts.
+        """Load a pair on the Macs in use, unless one is already loading. Return whether loading starts.
 
         Args:
             also: receives the run's events too.
         """
         if self.running:
             return False
-        self._also, self.loading_from = also, pair
+        self._also, self.loading_from = also, replace(pair, workers=self.workers())
         self._start()
-        self._run = self._engine.submit(pair, self._receive)
+        self._run = self._engine.submit(self.loading_from, self._receive)
         return True
 
     def connect_to(self, saved: SavedEndpoint) -> None:

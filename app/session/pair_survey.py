@@ -16,6 +16,7 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.machine_events import MachineFacts
 from mlx_engine.drafters.registry import MTP, parse
 from mlx_engine.hardware import machine
+from mlx_engine.models.configs.shardable import sharding_problem
 from mlx_engine.models.configs.target_config import target_problem, text_config, whole
 from mlx_engine.models.downloads.download import inspect_pair
 from mlx_engine.models.downloads.hub import Hub
@@ -29,8 +30,10 @@ from mlx_engine.models.library.catalog import BUILT_IN, Catalog, CatalogEntry, D
 from mlx_engine.models.library.identity import catalog_difference, related_entry
 from mlx_engine.models.library.installed import drafters_among
 from mlx_engine.models.library.library import LocalModel, fitting_drafters, local_models, model_name, repo_of
+from mlx_engine.models.library.link_times import link_seconds
 from mlx_engine.models.library.measured_costs import measured_costs
 from mlx_engine.models.library.pair import CustomPair, Pair, custom_pairs, demo_pair
+from mlx_engine.models.library.pass_times import RingLink
 from mlx_engine.models.library.speeds import (
     MeasuredSpeeds,
     SpeedKind,
@@ -39,6 +42,7 @@ from mlx_engine.models.library.speeds import (
     predict_speeds,
     with_measured,
 )
+from mlx_engine.models.ring_fit import divided
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +56,13 @@ class Survey:
     facts: MachineFacts | None
 
 
-def survey() -> Survey:
-    """List the catalog, custom pairs, and models on disk without asking the hub."""
-    catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(), custom_pairs()
+def survey(macs: int = 1) -> Survey:
+    """List the catalog, custom pairs, and models on disk without asking the hub.
+
+    Args:
+        macs: number of Macs that will run the pair together.
+    """
+    catalog, models, estimator, pairs = load_catalog(), local_models(), Estimator(macs), custom_pairs()
     named = [model for model in models if catalog_difference(catalog, model) is None]
     custom = [_custom(pair, named, estimator) for pair in pairs]
     listed = {variant.folders for one in custom for variant in one.variants}
@@ -81,9 +89,14 @@ def listed_name(folders: Folders) -> str:
 
 
 class Estimator:
-    """An estimator of memory and speed on this machine for the default context."""
+    """An estimator of memory and speed on this machine for the default context.
 
-    def __init__(self) -> None:
+    Args:
+        macs: number of equal Macs that will run the pair together.
+    """
+
+    def __init__(self, macs: int = 1) -> None:
+        self._macs, self._link = macs, link_seconds(macs) if macs > 1 else None
         self.facts = machine.load_facts()
         self.measured = MeasuredSpeeds()
         self._costs = measured_costs()
@@ -96,18 +109,29 @@ class Estimator:
         """
         target, drafter = configs[0], configs[1] if len(configs) > 1 else None
         variant = replace(variant, size=sum(sizes), estimated=False, family=str(target.get("model_type") or ""))
+        variant = self._divided(variant, target)
+        if variant.undivided is not None:
+            return variant
         try:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
             fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free, sees=variant.sees)
+            if self._macs > 1:
+                fit, _ = divided(fit, target, sizes[0], self._macs)
             parsed = parse(drafter) if drafter else None
             variant = replace(variant, config=parsed)
             speeds: dict[SpeedKind, SpeedRange] = {}
             if self.facts is not None and not machine.without_gpu(self.facts):  # CPUs are far from their memory's speed
                 accepted = self.measured.acceptance(variant.speed_key)
                 costs = self._costs.get((_names(variant), sizes))
-                speeds = predict_speeds(self.facts, target, parsed, sizes, context, accepted, costs)
-            variant = self._rated(variant, with_measured(speeds, self.measured.rates(variant.speed_key)), variant.slow)
+                if self._macs == 1:
+                    speeds = predict_speeds(self.facts, target, parsed, sizes, context, accepted, costs)
+                elif self._link is not None:
+                    link = RingLink(self._macs, self._link)
+                    speeds = predict_speeds(self.facts, target, parsed, sizes, context, accepted, link=link)
+            if self._macs == 1:
+                speeds = with_measured(speeds, self.measured.rates(variant.speed_key))
+            variant = self._rated(variant, speeds, variant.slow)
             return replace(variant, fit=fit, context=limit or variant.context)
         except UserError as error:
             return replace(variant, problem=error.text)
@@ -129,11 +153,24 @@ class Estimator:
 
     def from_size(self, variant: Variant, name: str, total: int) -> Variant:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
-        speeds = measured_speeds(self.measured.rates(variant.speed_key))
-        if not total:
+        variant = self._divided(replace(variant, size=total), {"model_type": variant.family} if variant.family else None)
+        speeds = measured_speeds(self.measured.rates(variant.speed_key)) if self._macs == 1 else {}
+        if not total or variant.undivided is not None:
             return replace(variant, speeds=speeds)
-        fit = weights_fit(total, machine.working_set(self.facts), self.facts, self._free)
-        return self._rated(replace(variant, size=total, fit=fit), speeds, too_slow(name, total, self.facts))
+        part = total // self._macs
+        fit = weights_fit(part, machine.working_set(self.facts), self.facts, self._free)
+        return self._rated(replace(variant, fit=fit), speeds, too_slow(name, part, self.facts))
+
+    def _divided(self, variant: Variant, target: dict | None) -> Variant:
+        """Add what follows from several Macs. They can't see images together.
+
+        Args:
+            target: what is known of config.json, if anything.
+        """
+        if self._macs == 1:
+            return replace(variant, macs=1, undivided=None)
+        problem = sharding_problem(target, self._macs) if target is not None else None
+        return replace(variant, macs=self._macs, undivided=problem, sees=False)
 
     def _rated(self, variant: Variant, speeds: dict[SpeedKind, SpeedRange], slow: bool) -> Variant:
         """Add known speeds, or mark a pair that needs a GPU or is too slow."""
@@ -203,8 +240,11 @@ def _names(variant: Variant) -> tuple[str, str]:
     return (variant.pair.target, variant.pair.drafter or "") if variant.pair else ("", "")
 
 
-def check_hub(variant: Variant) -> Variant:
+def check_hub(variant: Variant, macs: int = 1) -> Variant:
     """Get a pair's exact size and license from the hub, and check the disk space.
+
+    Args:
+        macs: number of Macs that will run the pair together.
 
     Raises:
         UserError: the hub can't be reached, doesn't know the pair, or denies access.
@@ -216,7 +256,7 @@ def check_hub(variant: Variant) -> Variant:
     variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
     can_see = _family_sees(found.configs[0].get("model_type")) and found.configs[0].get("vision_config") is not None
     variant = replace(variant, chat_problem=found.chat_problem, sees=can_see)
-    variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
+    variant = Estimator(macs).from_files(variant, found.configs, found.weight_sizes)
     return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
 
 
@@ -240,7 +280,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
         label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
         for drafter in (*entry.drafters, *_own_heads(target.repo, models)):
             pair, can_see = Pair(target.repo, drafter.repo), _family_sees(entry.family)  # MLX copies usually keep the tower
-            variant = Variant(label, pair, target.bits, drafter, context=entry.context, sees=can_see)
+            variant = Variant(label, pair, target.bits, drafter, context=entry.context, sees=can_see, family=entry.family or "")
             variants.append(estimator.from_pair(variant, entry.name, estimate_size(entry, target, drafter)[0], models))
         if not entry.drafters:
             variants.append(Variant(label, bits=target.bits, context=entry.context, sees=_family_sees(entry.family)))

@@ -17,6 +17,7 @@ from app.session.measurements import RooflineRunner
 from app.session.model_list import Candidate, Variant
 from app.session.model_storage import Storage
 from app.session.notice import Notice
+from app.session.other_macs import OtherMacs
 from app.session.pair_rows import PairRows
 from app.session.pair_session import PairLoader
 from app.session.pair_survey import Survey, check_hub, survey
@@ -49,11 +50,12 @@ class Picker(QObject):
         activity: SessionActivity,
         reply_runner: ReplyRunner,
         roofline_runner: RooflineRunner,
+        macs: OtherMacs,
         parent: QObject | None = None,
         folder: Path | None = None,
     ) -> None:
         super().__init__(parent)
-        self._loader, self._activity, self._roofline_runner = loader, activity, roofline_runner
+        self._loader, self._activity, self._roofline_runner, self.macs = loader, activity, roofline_runner, macs
         self.background = Background(self)
         self.background.failed.connect(self.message)
         self.downloads = Downloads(self)
@@ -69,17 +71,18 @@ class Picker(QObject):
         self.endpoints.message.connect(self.message)
         self.endpoints.changed.connect(self.changed)
         self.rows = PairRows(self.endpoints, self)
-        self.hub_search = HubSearch(self.rows, self)
+        self.hub_search = HubSearch(self.rows, macs, self)
         self.hub_search.changed.connect(self.changed)
-        self.storage.hub_changed.connect(self.hub_search.forget)
-        self.storage.hub_changed.connect(self._forget_answers)
+        for estimates_changed in (self.storage.hub_changed, macs.use_changed):
+            estimates_changed.connect(self.hub_search.forget)
+            estimates_changed.connect(self._forget_answers)
         self._problems: tuple[EngineText, ...] = ()
         self.machine_measured = True
         self._measured_now = False  # in this run, even if the result couldn't be saved
         self.loading = False
         self._surveying, self._survey_again = False, False
         self.checking: set[Pair] = set()
-        self._hub_changes = 0  # of its address or token
+        self._hub_changes = 0  # of its address or token, or of the Macs in use
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self.check_hub)
         self.rows.picked.connect(self._check_timer.start)
@@ -118,7 +121,7 @@ class Picker(QObject):
             self._survey_again = True
         else:
             self._surveying = True
-            self.background.run(survey, self._survey_done, lambda reason: self._survey_done(None, reason))
+            self.background.run(partial(survey, self.macs.count), self._survey_done, lambda reason: self._survey_done(None, reason))
         self.read_disk()
         self.changed.emit()
 
@@ -171,7 +174,9 @@ class Picker(QObject):
         if shown.folders:
             if _loads(self._loader.loading_from, one):
                 return "loading"
-            return "loaded" if _loads(self._loader.loaded_from, one) else "ready"
+            loaded = self._loader.loaded_from
+            is_loaded = loaded is not None and _loads(loaded, one) and loaded.workers == self.macs.in_use
+            return "loaded" if is_loaded else "ready"
         if (download := self.download_of(one)) is not None:
             return download.state
         return "unavailable" if one.why_not or shown.pair is None else "absent"
@@ -190,7 +195,7 @@ class Picker(QObject):
         one = self.rows.current
         if one is None or one.why_not or self.state(one) != "absent":
             return
-        shown, pair = one.shown, one.shown.pair
+        shown, pair, macs = one.shown, one.shown.pair, self.macs.count
         if pair is None or shown.checked or pair in self.checking:
             return
         if one.from_hub and pair.drafter is None and shown.problem is None:
@@ -198,7 +203,7 @@ class Picker(QObject):
 
         def work() -> Variant:
             try:
-                return check_hub(shown)
+                return check_hub(shown, macs)
             except UserError as error:
                 return replace(shown, problem=error.text)
 
@@ -208,7 +213,7 @@ class Picker(QObject):
 
     @Slot()
     def _forget_answers(self) -> None:
-        """Ask about pairs again after a change of the hub's address or token."""
+        """Ask about pairs again after a change of the hub's address or token, or of the Macs in use."""
         self._hub_changes += 1
         self.checking.clear()
         self.rows.forget_answers()
@@ -233,7 +238,7 @@ class Picker(QObject):
     @property
     def can_download(self) -> bool:
         """Whether the selected pair can be downloaded; unverified pairs need a check."""
-        if (one := self.rows.current) is None or one.shown.pair is None or one.why_not:
+        if (one := self.rows.current) is None or one.shown.pair is None or one.why_not or one.shown.undivided:
             return False
         return not one.shown.problem and (one.confirmed or one.shown.checked)
 
@@ -295,6 +300,8 @@ class Picker(QObject):
         elif one.endpoint is not None:
             self._activity.connect_to(one.endpoint)
             self.used.emit()
+        elif one.shown.undivided is not None:
+            self.message.emit(translated(one.shown.undivided))
         elif one.shown.folders is not None and self._may_act():
             folders = one.shown.folders
             auto = one.auto and one.automatic is not None
@@ -396,9 +403,9 @@ class Picker(QObject):
 
     @Slot(object, object)
     def _record_speed(self, run: object, stats: Stats) -> None:
-        """Record the speed of a finished reply for the loaded pair."""
+        """Record the speed of a finished reply for the loaded pair, unless other Macs helped."""
         loaded = self._loader.loaded_from
-        if loaded is None:
+        if loaded is None or loaded.workers:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
         self.background.run(lambda: record_speeds(speed_key(*folders), (stats,)), saves=True)

@@ -44,7 +44,7 @@ class ReplySpeeds(QObject):
     @Slot(object)
     def _begin(self, run: ReplyRun) -> None:
         loaded = self._loader.loaded_from
-        if loaded is None or self._loader.sent_to:
+        if loaded is None or loaded.workers or self._loader.sent_to:
             return
         self._worst[run] = self._watch.now if self._worst else UNKNOWN  # what was read long ago says nothing
         self._watch.set_needed("replies", True)

@@ -33,6 +33,7 @@ from app.session.message_passages import MessagePassages
 from app.session.new_replies import NewReplies
 from app.session.next_message import NextMessage
 from app.session.notice import Notice, Notices
+from app.session.other_macs import OtherMacs
 from app.session.outgoing import OutgoingMessages
 from app.session.page_choice import PageChoice
 from app.session.pair_session import PairLoader
@@ -108,7 +109,9 @@ class Services(QObject):
         self.compactor = Compactor(session, activity, loader, *context, notices, self)
         self.comparer = Comparer(session, activity, loader, self.compare_runner, notices, self)
         self.commands = Commands(session, activity, library, loader, self.comparer, self.compactor, notices, self)
-        self.picker = Picker(loader, activity, reply_runner, roofline_runner, self, data)
+        self.macs = macs = OtherMacs(self.settings, self)
+        loader.workers = lambda: macs.in_use
+        self.picker = Picker(loader, activity, reply_runner, roofline_runner, macs, self, data)
         self.recent_models = RecentModels(self.settings, loader, activity, self.picker, self)
         self.projects = Projects(library, session, self.tools, self.recent_models, notices, self)
         self.picker.storage.moved.connect(self.projects.follow_move)
@@ -235,6 +238,7 @@ class Services(QObject):
         self.read_aloud.stop()
         self.server.close()
         self.picker.close()
+        self.macs.close()
         self.benchmark.close()
         self.conditions.close()
         self.tuning.close()

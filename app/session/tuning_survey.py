@@ -78,6 +78,8 @@ def loaded_pair(loader: PairLoader) -> TuningPair | None:
     pair, info, here = loader.pair, loader.info, loader.loaded_from
     if pair is None or info is None or pair.remote or here is None or here.target is None or info.drafter_folder is None:
         return None
+    if here.workers:
+        return None
     return None if _has_demo_drafter(loader) else TuningPair(pair.name, here.target, info.drafter_folder)
 
 
@@ -89,6 +91,8 @@ def why_not_tunable(loader: PairLoader) -> str:
         return tr("Load a pair to tune its drafter.")
     if loader.pair.remote:
         return tr("A server is in use, and its drafter can't be tuned from here. To tune one, load a model on this computer.")
+    if loader.macs > 1:
+        return tr("This pair runs on several Macs. To tune its drafter, turn off the other Macs in Models, and load it again.")
     if _has_demo_drafter(loader):
         return tr(
             "The demo pair is part of Slipstream, so its drafter can't be changed. Load another pair, or copy the demo pair's "

@@ -80,7 +80,8 @@ class TopBar(QWidget):
         session, loader = self._session, self._loader
         pair = loader.pair
         if pair is not None:
-            self.name.setText(pair.name)
+            name, macs = pair.name, loader.macs
+            self.name.setText(tr("{name} on {count} Macs", name=name, count=macs) if macs > 1 else name)
             self.name.setToolTip(as_tooltip("\n".join(about(pair))))
         else:
             self.name.setText(tr("Loading…") if loader.running else tr("No models loaded"))

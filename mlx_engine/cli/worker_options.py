@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from mlx_engine.cli import values
 from mlx_engine.cli.console import ask, note
 from mlx_engine.contract.errors import UserError
+from mlx_engine.ring.worker_address import PORT, read_address
 
 if TYPE_CHECKING:
     from mlx_engine.ring.pairing import KnownWorker
     from mlx_engine.ring.ring_engine import RingEngine
 
-PORT = 47820
 _CODE = "SLIPSTREAM_WORKER_CODE"
 
 
@@ -39,10 +39,9 @@ def add_worker(parser: argparse.ArgumentParser) -> None:
 def _addresses(text: str) -> list[tuple[str, int]]:
     found = []
     for part in text.split(","):
-        host, _, port = part.strip().partition(":")
-        if not host or not (port.isdecimal() or not port) or int(port or PORT) not in range(1, 65536):
+        if (address := read_address(part)) is None:
             raise argparse.ArgumentTypeError(f"“{part}” isn't an address such as 192.168.1.2 or mac.local:{PORT}")
-        found.append((host, int(port or PORT)))
+        found.append(address)
     return found
 
 
@@ -58,7 +57,8 @@ def ring_engine(args: argparse.Namespace) -> "RingEngine":
     from mlx_engine.ring.ring_plan import RingPlan
 
     codes = [*os.environ.get(_CODE, "").split(","), *[""] * len(args.workers)]
-    return RingEngine(RingPlan(tuple(_worker(host, port, code) for (host, port), code in zip(args.workers, codes, strict=False))))
+    plan = RingPlan(tuple(_worker(host, port, code) for (host, port), code in zip(args.workers, codes, strict=False)))
+    return RingEngine(lambda: plan)
 
 
 def _worker(host: str, port: int, code: str) -> "KnownWorker":

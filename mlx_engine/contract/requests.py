@@ -208,6 +208,7 @@ class LoadPair(Submitted):
         drafter_bits: 4 or 8 quantizes the drafter's matrices, 16 keeps the published weights, None chooses automatically.
         auto: whether to load the drafter on this disk that was fastest here. `drafter` is then one of those to choose from.
         tuned: whether to use the drafter's LoRA weights, if it has any for this target.
+        workers: addresses of paired computers that run the target together with this one; for `EngineSwitch`.
     """
 
     target: Path | None = None
@@ -215,6 +216,7 @@ class LoadPair(Submitted):
     drafter_bits: int | None = None
     auto: bool = False
     tuned: bool = True
+    workers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,11 @@ class KnownWorker:
         keychain.save(_SERVICE, f"{_OWN} {self.name}", json.dumps({"code": self.code, "fingerprint": self.fingerprint}))
 
 
+def forget_worker(name: str) -> None:
+    """Delete a worker's code and certificate from the keychain."""
+    keychain.delete(_SERVICE, f"{_OWN} {name}")
+
+
 def known_worker(host: str, port: int) -> KnownWorker | None:
     """Return a worker that was paired before."""
     if (found := keychain.saved(_SERVICE, f"{_OWN} {host}:{port}")) is None:

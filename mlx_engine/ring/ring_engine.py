@@ -144,11 +144,11 @@ class RingEngine:
     next request loads the pair again.
 
     Args:
-        plan: the computers.
+        make_plan: returns the computers, on a thread of its own, as the keychain may ask the user.
     """
 
-    def __init__(self, plan: RingPlan) -> None:
-        self._plan = plan
+    def __init__(self, make_plan: Callable[[], RingPlan]) -> None:
+        self._make_plan, self._plan = make_plan, RingPlan(())
         self._leader: _Leader | None = None
         self._pair: LoadPair | None = None  # that was loaded
         self._lock = threading.RLock()
@@ -201,9 +201,10 @@ class RingEngine:
         request = run.request
         assert isinstance(request, LoadPair)
         try:
+            plan = self._make_plan()
             target, drafter = (request.target, request.drafter) if request.target else demo_pair()
             check_loadable(target, None if request.auto else drafter)
-            if (problem := sharding_problem(read_config(target), len(self._plan.workers) + 1)) is not None:
+            if (problem := sharding_problem(read_config(target), len(plan.workers) + 1)) is not None:
                 raise UserError.of(problem)
         except UserError as error:
             _fail(run, error.text)
@@ -214,7 +215,7 @@ class RingEngine:
                 run.deliver(None)
                 return
             self._stop()
-            self._pair = None
+            self._plan, self._pair = plan, None
             leader = self._running(None)
             loading = _RingRun(pair, self._noting(leader, pair, run.deliver))
 

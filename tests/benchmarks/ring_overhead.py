@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=64, help="tokens of each reply (default: 64)")
     args = parser.parse_args()
     with keychain(), running_workers(1) as workers:
-        alone, ring = EngineHost(), RingEngine(plan(workers))
+        alone, ring = EngineHost(), RingEngine(lambda: plan(workers))
         for engine in (alone, ring):
             list(to_iter(engine, LoadPair(*demo_pair())))
         print(f"one exchange of 8 rows: {1000 * (link_seconds(2) or 0):.2f} ms")

@@ -71,11 +71,11 @@ class MemoryDetails(QWidget):
         self.table.hide()
         column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
 
-    def show_fit(self, fit: Fit | None, estimated: bool) -> None:
-        """Show a fit, or an estimate from the size of the weights."""
+    def show_fit(self, fit: Fit | None, estimated: bool, macs: int = 1) -> None:
+        """Show a fit on this Mac, one of `macs`, or an estimate from the size of the weights."""
         self.toggle.setVisible(fit is not None)
         self.table.setVisible(fit is not None and self.toggle.isChecked())
-        self.reason.setText(memory_text(fit, estimated))
+        self.reason.setText(memory_text(fit, estimated, macs))
         if fit is not None:
             self.table.show_facts(memory_facts(fit, estimated))
 

@@ -38,6 +38,7 @@ class PairCard(ScrollingPage):
             theme.set_font(box, SMALL)
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.verdict = small_label(theme)
+        self.macs = small_label(theme, look="chip")
         self.unconfirmed = small_label(theme, tr("Not verified"), "chip")
         self.unconfirmed.setToolTip(tr("Not verified by Slipstream"))
         self.main = button("", "", "primary", self._act)
@@ -62,7 +63,7 @@ class PairCard(ScrollingPage):
         self.page.setMaximumWidth(MAX_WIDTH)
         column(
             self.title,
-            flow(self.verdict, self.unconfirmed),
+            flow(self.verdict, self.macs, self.unconfirmed),
             flow(self.main, self.variants, self.drafters, self.pause, self.cancel, self.tune, self.delete, self.remove),
             self.bar,
             self.progress,
@@ -88,13 +89,15 @@ class PairCard(ScrollingPage):
         self.title.setText(one.name)
         self.verdict.setText(one.verdict_text)
         set_look(self.verdict, "chip-accent" if one.fits and not one.shown.slow else "chip")
+        self.macs.setText(tr("On {count} Macs", count=one.shown.macs))
+        self.macs.setVisible(one.shown.macs > 1 and not one.why_not and not one.shown.undivided)
         self.unconfirmed.setVisible(not one.confirmed and not one.why_not and not one.shown.checked and not one.shown.folders)
         self._show_variants(one, state)
         self._show_actions(one, state)
         self._show_progress(one, state)
         self._show_problem(one, state)
-        self.memory.setVisible(not one.why_not)
-        self.memory.show_fit(one.shown.fit, one.shown.estimated)
+        self.memory.setVisible(not one.why_not and not one.shown.undivided)
+        self.memory.show_fit(one.shown.fit, one.shown.estimated, one.shown.macs)
         self.facts.show_facts(facts_of(one, self._picker.machine_measured))
 
     def _show_variants(self, one: Candidate, state: PairState) -> None:
@@ -141,7 +144,7 @@ class PairCard(ScrollingPage):
         self.main.setEnabled(
             state in ("paused", "failed")
             or (state == "absent" and self._picker.can_download)
-            or (state == "ready" and not self._loader.running and not why_busy)
+            or (state == "ready" and not self._loader.running and not why_busy and not one.shown.undivided)
         )
         self.main.setToolTip(as_tooltip(why_busy if state == "ready" else ""))
         in_use = tr("{name} is in use", name=one.name)
@@ -183,7 +186,9 @@ class PairCard(ScrollingPage):
         problem = one.shown.problem if state == "absent" else None
         reason = one.why_not or (download.note if download is not None and failed else problem)
         text = page = ""
-        if reason is not None:
+        if reason is None and one.shown.undivided is not None:
+            text, page = translated(one.shown.undivided), help_page(one.shown.undivided.code)
+        elif reason is not None:
             usual = LOADING_PAGE if one.why_not else "troubleshooting#a-download-stops"
             text, page = translated(reason), help_page(reason.code, usual)
         elif state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:

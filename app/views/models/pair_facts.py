@@ -162,6 +162,8 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
         return {tr("Speed"): tr("Too slow without a GPU.")}
     if not machine_measured:
         return {tr("Speed"): tr("To see an estimate, choose Help ▸ {page} and measure this computer.", page=machine_title())}
+    if one.shown.macs > 1:
+        return {tr("Speed"): tr("Predicted once a pair was loaded on {count} Macs.", count=one.shown.macs)}
     return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
 
 
@@ -213,8 +215,10 @@ def memory_names() -> dict[str, str]:
     }
 
 
-def memory_text(fit: Fit | None, estimated: bool) -> str:
-    """Return how much memory a pair needs, or only its weights if `estimated`."""
+def memory_text(fit: Fit | None, estimated: bool, macs: int = 1) -> str:
+    """Return how much memory a pair needs here, or only its weights if `estimated`."""
+    if macs > 1 and fit is not None:
+        return sentences(tr("Of {count} Macs, this one needs the most memory.", count=macs), memory_text(fit, estimated))
     if fit is None:
         return tr("Memory use is unknown until the hub responds.")
     if not estimated:

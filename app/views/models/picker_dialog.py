@@ -19,6 +19,7 @@ from app.storage.wording import size
 from app.text.language import tr
 from app.views.models.endpoint_card import EndpointCard
 from app.views.models.endpoint_form import EndpointForm
+from app.views.models.macs_dialog import MacsDialog
 from app.views.models.pair_card import PairCard
 from app.views.models.pair_list import PairList
 from app.widgets.controls import SearchField, button, entry, small_label
@@ -77,9 +78,10 @@ class PickerDialog(QDialog):
         self.again = button(tr("Try Again"), tr("Search the hub again"), "bordered", picker.hub_search.again)
         self.hub_problem = small_label(theme, look="secondary", wrap=True)
         self.hub_problem.setAccessibleName(tr("Message"))
-        self.add = button(tr("Add…"), tr("Add a pair or a connection"), "bordered", self._choose_kind)
+        self.add = button(tr("Add…"), tr("Add a pair, a Mac, or a connection"), "bordered", self._choose_kind)
         self._kinds = QMenu(self)
         self.custom = self._kinds.addAction(tr("Custom Pair…"), self._add_custom)
+        self.mac = self._kinds.addAction(tr("Another Mac…"), self._add_mac)
         self.server = self._kinds.addAction(tr("Connection…"), partial(self._edit_endpoint, None))
         self.settings = button(
             tr("Settings…"), tr("Model folder, download speed, and hub"), "bordered", self.settings_requested.emit
@@ -233,6 +235,13 @@ class PickerDialog(QDialog):
         dialog = CustomPairDialog(self._theme, self._picker, self)
         dialog.online_requested.connect(self.online_requested)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
+    def _add_mac(self) -> None:
+        dialog = MacsDialog(self._theme, self._picker.macs, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        fit_content(dialog)
         dialog.open()
 
     @Slot(object)

@@ -1,12 +1,16 @@
-"""The switch between the local engine and a server."""
+"""The switch between the local engine, a server, and several computers."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, PairInfo
+from mlx_engine.contract.client import Deliver, Run
+from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.events import CompareResult, Event, Failed, Finished, LoadProgress, PairInfo
 from mlx_engine.contract.machine_events import Calibrated
 from mlx_engine.contract.requests import (
     Calibrate,
@@ -14,15 +18,20 @@ from mlx_engine.contract.requests import (
     Connect,
     CountTokens,
     Endpoint,
+    ForgetPrompts,
     GenerationRequest,
     LoadPair,
+    MeasureMachine,
     Message,
     Request,
+    SavePrompts,
+    SelectKernels,
+    UnloadPair,
 )
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.engine.host import EngineHost
 from mlx_engine.remote.switch import EngineSwitch
-from tests.app.scripted_engine import ScriptedEngine
+from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.mlx_engine.remote.replay import Replay, recorded, replaying
 from tests.mlx_engine.remote.test_recorded import CHAT, MODELS, VLLM
 
@@ -112,3 +121,89 @@ def test_private_text_is_not_sent(switch: EngineSwitch, engine: ScriptedEngine, 
     (failed,) = run(switch, request)
     assert isinstance(failed, Failed) and failed.code == "remote_private"
     assert posted(server) == 0
+
+
+class ScriptedRing:
+    """An engine of several computers, which records its requests.
+
+    Attributes:
+        fails_after: the fraction after which loading fails, or None.
+        holds_pair: whether it has a pair in memory.
+    """
+
+    def __init__(self, workers: tuple[str, ...], fails_after: float | None) -> None:
+        self.workers, self.fails_after, self.requests = workers, fails_after, list[Request]()
+        self.holds_pair = self.closed = False
+
+    def submit(self, request: Request, deliver: Deliver) -> Run:
+        self.requests.append(request)
+        if isinstance(request, LoadPair | UnloadPair):
+            self.holds_pair = isinstance(request, LoadPair) and self.fails_after is None
+        if isinstance(request, LoadPair):
+            for fraction in (0.0, 0.05):
+                if self.fails_after is None or self.fails_after >= fraction:
+                    deliver(LoadProgress(fraction, EngineText("", "")))
+            deliver(PAIR if self.holds_pair else Failed("", ""))
+        deliver(None)
+        return Run(request, deliver)
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        self.closed, self.holds_pair = True, False
+
+    def wait(self, seconds: float) -> bool:
+        return True
+
+
+class SwitchOfRings:
+    """A switch between a scripted local engine and scripted rings."""
+
+    def __init__(self) -> None:
+        self.engine, self.rings = ScriptedEngine(), list[ScriptedRing]()
+        self.fails_after: float | None = None
+        self.switch = EngineSwitch(EngineHost(lambda: self.engine), self._make)  # type: ignore[arg-type, return-value]
+
+    def _make(self, workers: tuple[str, ...]) -> ScriptedRing:
+        self.rings.append(ScriptedRing(workers, self.fails_after))
+        return self.rings[-1]
+
+    def load(self, workers: tuple[str, ...], fails_after: float | None) -> bool:
+        """Load a pair, and return whether that worked."""
+        self.engine.load_error = None if fails_after is None else UserError("", "")
+        self.engine.unloaded = bool(workers) and self.engine.unloaded
+        for each in (self, *self.rings):
+            each.fails_after = fails_after
+        return isinstance(run(self.switch, LoadPair(workers=workers))[-1], PairInfo)
+
+    def answers(self, request: Request) -> tuple[str, ...]:
+        """Return the workers of the ring that gets a request, () if the local engine gets it."""
+        before = [len(ring.requests) for ring in self.rings]
+        run(self.switch, request)
+        return sum([ring.workers for ring, count in zip(self.rings, before, strict=True) if len(ring.requests) > count], ())
+
+
+OF_PAIR = (HELLO, replace(HELLO, private=True), Compare((HELLO,)), CountTokens(HELLO), Calibrate(), SelectKernels())
+OF_COMPUTER = (MeasureMachine(), SavePrompts(None), ForgetPrompts(()))
+WORKERS = ((), ("a:1",), ("b:1",), ("a:1", "b:1"))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(WORKERS), st.sampled_from([None, None, 0.0, 0.05])), min_size=1, max_size=4),
+    st.sampled_from(OF_PAIR),
+    st.sampled_from(OF_COMPUTER),
+)
+@settings(deadline=None, max_examples=25)  # each starts a thread, whose speed isn't tested
+def test_requests_go_to_the_computers_of_the_loaded_pair(
+    loads: list[tuple[tuple[str, ...], float | None]], of_pair: Request, of_computer: Request
+) -> None:
+    several, in_use, is_loaded = SwitchOfRings(), (), False
+    for workers, fails_after in loads:
+        is_loaded = several.load(workers, fails_after)
+        in_use = workers if is_loaded else in_use
+    if is_loaded:
+        assert several.answers(of_pair) == in_use
+    assert several.answers(of_computer) == (), "also waits until the local engine has freed its pair"
+    holders = [ring.workers for ring in several.rings if ring.holds_pair]
+    assert holders == ([in_use] if in_use and is_loaded else holders[:1])
+    assert several.engine.unloaded or not in_use
+    assert several.switch.wait(120)
+    assert all(ring.closed for ring in several.rings), "no process stays"

@@ -62,7 +62,7 @@ def kill_leader() -> None:
 def test_replies_end_after_kills_at_random_moments(demo: Engine) -> None:
     whole, random = list(reply(demo, REQUEST).tokens), Random(40)
     with running_workers(1) as workers:
-        engine = RingEngine(plan(workers))
+        engine = RingEngine(lambda: plan(workers))
         list(to_iter(engine, LoadPair(*demo_pair())))
         for _ in range(KILLS):
             followed = Followed(engine)
@@ -109,7 +109,7 @@ def test_a_computer_that_sleeps_ends_the_reply(stop: Callable[..., object], code
     """The next reply is complete, after it has woken up."""
     limits = {"silent_s": 15.0} if stop is RunningWorker.stop else {"pass_s": 5.0}
     with running_workers(1) as workers:
-        engine = RingEngine(plan(workers, **limits))
+        engine = RingEngine(lambda: plan(workers, **limits))
         list(to_iter(engine, LoadPair(*demo_pair())))
         followed = Followed(engine)
         assert followed.writes.wait(120)

@@ -62,7 +62,7 @@ def workers() -> Iterator[list[RunningWorker]]:
 
 @pytest.fixture(scope="module")
 def demo_ring(workers: list[RunningWorker]) -> Iterator[RingEngine]:
-    engine = RingEngine(plan(workers))
+    engine = RingEngine(lambda: plan(workers))
     load(engine, *demo_pair())
     yield engine
     assert engine.wait(60)
@@ -105,7 +105,7 @@ def test_a_killed_rank_ends_the_reply_with_what_it_has(demo_ring: RingEngine, wo
 
 
 def test_other_models_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
-    engine = RingEngine(RingPlan((KnownWorker("127.0.0.1", 1, ""),)))  # a port that refuses connections
+    engine = RingEngine(lambda: RingPlan((KnownWorker("127.0.0.1", 1, ""),)))  # a port that refuses connections
     assert failure(engine, tokens(PROMPT)) == "no_pair_loaded"
     assert failure(engine, LoadPair(tiny_families.save("gemma4_text", tmp_path / "gemma"))) == "family_not_shardable"
     assert failure(engine, LoadPair(GOLDEN / "e2e_qwen3" / "target")) == "size_not_shardable"
@@ -140,7 +140,7 @@ def test_texts_are_those_of_one_computer(family: str, ranks: int, tmp_path: Path
         for heat in (0.0, 0.8)
     ]
     with running_workers(ranks - 1, *[target][: ranks - 2]) as workers:  # of two, the other one gets a copy
-        engine = RingEngine(plan(workers))
+        engine = RingEngine(lambda: plan(workers))
         assert load(engine, target, drafter).drafter == "drafter"
         for request in requests:
             assert ring_reply(engine, request).tokens == reply(alone, request).tokens

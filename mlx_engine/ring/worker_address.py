@@ -1,0 +1,11 @@
+"""Addresses of workers, as users enter them."""
+
+PORT = 47820  # by default
+
+
+def read_address(text: str) -> tuple[str, int] | None:
+    """Return the host and port of `HOST` or `HOST:PORT`, or None if it is neither."""
+    host, _, port = text.strip().partition(":")
+    if not host or not host.isprintable() or " " in host or not (port.isdecimal() or not port) or len(port) > 5:
+        return None
+    return (host, int(port or PORT)) if int(port or PORT) in range(1, 65536) else None
