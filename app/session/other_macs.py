@@ -38,10 +38,8 @@ class OtherMac:
 class OtherMacs(QObject):
     """The list of other Macs, kept across restarts. Their pairing codes are in the keychain.
 
-    Args:
-        pair: connects to a worker, checks its code, and remembers it.
-
     Attributes:
+        pair: connects to a worker, checks its code, and remembers it.
         adding: the address of the Mac that is being paired, or "".
         problem: why the last one couldn't be paired, or "".
     """
@@ -52,9 +50,10 @@ class OtherMacs(QObject):
 
     _paired = Signal(object, str)  # KnownWorker, and why it couldn't be paired
 
-    def __init__(self, settings: QSettings, parent: QObject | None = None, pair: Callable[[KnownWorker], object] = pair) -> None:
+    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._settings, self._pair = settings, pair
+        self._settings = settings
+        self.pair: Callable[[KnownWorker], object] = pair
         self._keychain = Background(self, threads=1)
         self._attempt: KnownWorker | None = None  # the latest, unless it was canceled
         self._paired.connect(self._finish)
@@ -111,7 +110,7 @@ class OtherMacs(QObject):
     def _connect(self, worker: KnownWorker) -> None:
         problem = ""
         try:
-            self._pair(worker)
+            self.pair(worker)
         except UserError as error:
             problem = translated(error.text)
         except Exception as error:

@@ -16,6 +16,7 @@ from typing import get_args
 
 from app.text import language
 from app.views.models.endpoint_form import EndpointForm
+from app.views.models.macs_dialog import MacsDialog
 from app.views.models.picker_dialog import PickerDialog
 
 HOME = tempfile.mkdtemp()
@@ -44,6 +45,7 @@ from PySide6.QtWidgets import (  # noqa: E402
 
 from app.application import Slipstream  # noqa: E402
 from app.session.model_list import Variant  # noqa: E402
+from app.session.other_macs import OtherMac  # noqa: E402
 from app.session.picker import Picker  # noqa: E402
 from app.session.tuning_survey import TuningPair, TuningSurvey  # noqa: E402
 from app.system.data_paths import DataPaths  # noqa: E402
@@ -437,6 +439,14 @@ def main(code: str, folder: Path | None) -> int:
     look("connection-form", form)
     form.close()
     settle(200)
+    picker.macs.macs = (OtherMac("192.168.1.2:47820", used=False), OtherMac("mac-studio-of-the-lab.local:47820", used=False))
+    models.mac.trigger()
+    macs = models.findChild(MacsDialog)
+    macs.address.setText("192.168.1.2:0")
+    macs.add.click()
+    settle(200)
+    look("macs", macs)
+    macs.close()
     models.custom.trigger()
     for dialog in models.findChildren(QDialog):
         look(type(dialog).__name__, dialog)

@@ -28,6 +28,7 @@ from PySide6.QtCore import QSize  # isort: skip
 from PySide6.QtWidgets import QApplication, QDialog, QStackedWidget, QWidget  # isort: skip
 
 from app.application import Slipstream
+from app.session.other_macs import OtherMac
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.system.data_paths import DataPaths
 from app.text import language
@@ -83,6 +84,8 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     window.services.picker.put_endpoint(saved)
     models.endpoint.edit.click()
     show_result(models.findChild(EndpointForm), window.services.picker)
+    window.services.macs.macs = (OtherMac("mac-studio-of-the-lab.local:47820", used=False),)
+    models.mac.trigger()
     bad: list[str] = []
     chat = slipstream.services.session.chat.id
 

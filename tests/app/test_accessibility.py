@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.session.other_macs import OtherMac
 from app.session.preferences import Pane
 from app.views.chat.announcer import MAX_LENGTH, Announcer, sentence
 from app.views.models.picker_dialog import PickerDialog
@@ -138,6 +139,8 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
     window.services.picker.put_endpoint(SavedEndpoint("Server", Endpoint("http://192.168.1.20:8000")))
     window.dialogs.find(PickerDialog).endpoint.edit.click()
     window.dialogs.find(PickerDialog).custom.trigger()
+    window.services.macs.macs = (OtherMac("192.168.1.2:47820", used=False),)
+    window.dialogs.find(PickerDialog).mac.trigger()
     settings = window.dialogs.find(SettingsDialog)
     for pane in get_args(Pane):
         settings.show_pane(pane)  # builds the rest of some
@@ -172,6 +175,7 @@ def screens(start: Start, tmp_path: Path, stray_windows: list[str], monkeypatch:
         "PickerDialog",
         "EndpointForm",
         "CustomPairDialog",
+        "MacsDialog",
         "ServerForm",
         "ImportDialog",
     } <= set(found)

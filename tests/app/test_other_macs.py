@@ -8,13 +8,20 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
+from app.session.model_list import Variant
 from app.session.other_macs import OtherMacs
+from app.session.pair_survey import Estimator, survey
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.requests import LoadPair
+from mlx_engine.hardware import machine
+from mlx_engine.models.configs.shardable import SHARDABLE
+from mlx_engine.models.library.link_times import record_link
 from mlx_engine.ring.pairing import KnownWorker, known_worker
 from mlx_engine.ring.ring_plan import paired_plan
 from tests.app.conftest import Begin, wait_until
 from tests.keychain import keychain
+from tests.mlx_engine.models.test_fit import GB
+from tests.mlx_engine.models.test_speeds import EVEN, FOUR_BITS
 
 Made = Callable[[], OtherMacs]
 
@@ -54,7 +61,8 @@ def made(qapp: QApplication, workers: Workers, tmp_path: Path) -> Iterator[Made]
 
     def make() -> OtherMacs:
         settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-        found.append(OtherMacs(settings, pair=workers.pair))
+        found.append(OtherMacs(settings))
+        found[-1].pair = workers.pair
         settings.setParent(found[-1])
         return found[-1]
 
@@ -112,6 +120,18 @@ def test_a_canceled_mac_is_neither_listed_nor_kept(made: Made, workers: Workers)
     wait_until(lambda: len(workers.paired) == 2 and not macs.adding)
     wait_until(lambda: known_worker("a", 47820) is None)
     assert macs.in_use == ("b:47820",)
+
+
+def test_pairs_are_estimated_for_the_macs_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, two = ({one.id: one for one in survey(macs).candidates if one.family} for macs in (1, 2))
+    assert {id for id in two if two[id].shown.undivided} == {id for id in two if two[id].family not in SHARDABLE}
+    fits = [(alone[id].shown.fit, one.shown.fit) for id, one in two.items() if one.shown.fit is not None]
+    assert fits and all(one is not None and half.needed < one.needed for one, half in fits)
+    monkeypatch.setattr(machine, "load_facts", lambda: EVEN)
+    record_link(2, 0.001)
+    predicted = Estimator(2).from_files(Variant(), [FOUR_BITS], (5 * GB, 0)).speeds["plain"]
+    assert "for 1.00 ms" in str(predicted.reason)
+    assert Estimator(4).from_files(Variant(), [FOUR_BITS], (5 * GB, 0)).speeds == {}, "not measured with four"
 
 
 def test_pairs_are_loaded_on_the_macs_in_use(begin: Begin) -> None:

@@ -121,7 +121,7 @@ class MacRow(QFrame):
         self.used = Switch(theme, tr("Use for the next load"))
         self.used.setAccessibleName(tr("Use {name} for the next load", name=mac.name))
         self.used.setChecked(mac.used)
-        self.used.clicked.connect(partial(macs.use, mac.name))
+        self.used.clicked.connect(lambda used: macs.use(mac.name, used))
         self.remove = button(tr("Remove"), tr("Remove {name}", name=mac.name), "bordered", partial(macs.remove, mac.name))
         self.remove.setAutoDefault(False)
         row((label, 1), flow(self.used, self.remove), parent=self)
