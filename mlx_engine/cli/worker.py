@@ -21,7 +21,8 @@ def run(args: argparse.Namespace) -> int:
     say(
         f"Waiting for another computer on port {service.port}.",
         f"Pairing code: {identity.code}",
-        f"There, add the option --workers ADDRESS:{service.port} to a command, with an address of this computer.",
+        f"There, use ADDRESS:{service.port} with an address of this computer: choose Models ▸ Add… ▸ Another Mac…, or add the",
+        "option --workers to a command.",
         "Results of layers are exchanged without encryption, so use a network that you trust, such as a Thunderbolt cable.",
         "Stop with Ctrl-C.",
     )

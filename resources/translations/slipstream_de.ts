@@ -880,6 +880,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Not on {count} Macs</source>
+            <translation>Nicht auf {count} Macs</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Not supported yet</source>
             <translation>Noch nicht unterstützt</translation>
         </message>
@@ -1062,6 +1067,16 @@
             <location filename="../../app/session/notice.py" />
             <source>Show in Folder</source>
             <translation>Im Ordner zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/other_macs.py" />
+            <source>Enter the pairing code that “slipstream worker” shows there.</source>
+            <translation>Geben Sie den Kopplungscode ein, den „slipstream worker“ dort anzeigt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/other_macs.py" />
+            <source>“{address}” isn't an address such as 192.168.1.2 or mac.local:47820.</source>
+            <translation>„{address}“ ist keine Adresse wie 192.168.1.2 oder mac.local:47820.</translation>
         </message>
         <message>
             <location filename="../../app/session/outgoing.py" />
@@ -1597,6 +1612,11 @@
             <location filename="../../app/session/tuning_survey.py" />
             <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
             <translation>Dieses Paar hat keinen Drafter, der sich anpassen lässt. Wählen Sie ein Paar mit einem DFlash-Drafter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
+            <source>This pair runs on several Macs. To tune its drafter, turn off the other Macs in Models, and load it again.</source>
+            <translation>Dieses Paar läuft auf mehreren Macs. Um seinen Drafter anzupassen, schalten Sie unter „Modelle“ die anderen Macs aus und laden Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -4179,6 +4199,51 @@
             <translation>Speicherdetails anzeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add Another Mac</source>
+            <translation>Weiteren Mac hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add this Mac</source>
+            <translation>Diesen Mac hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>For models that are too large for one Mac. Run “slipstream worker” in Terminal on the other Mac, which then shows a pairing code. Control traffic is encrypted. What MLX exchanges between the Macs isn't, so use a network you trust.</source>
+            <translation>Für Modelle, die für einen Mac zu groß sind. Führen Sie auf dem anderen Mac im Terminal „slipstream worker“ aus; dann zeigt er einen Kopplungscode an. Die Steuerung ist verschlüsselt. Was MLX zwischen den Macs austauscht, ist es nicht. Verwenden Sie daher ein Netzwerk, dem Sie vertrauen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Pairing code</source>
+            <translation>Kopplungscode</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>The Mac was added.</source>
+            <translation>Der Mac wurde hinzugefügt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Use for the next load</source>
+            <translation>Beim nächsten Laden verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Use {name} for the next load</source>
+            <translation>{name} beim nächsten Laden verwenden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_menu.py" />
             <source>All Models…</source>
             <translation>Alle Modelle …</translation>
@@ -4410,6 +4475,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
+            <source>On {count} Macs</source>
+            <translation>Auf {count} Macs</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
             <source>Pause the download</source>
             <translation>Laden anhalten</translation>
         </message>
@@ -4550,8 +4620,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Of {count} Macs, this one needs the most memory.</source>
+            <translation>Von {count} Macs braucht dieser den meisten Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Other</source>
             <translation>Andere</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Predicted once a pair was loaded on {count} Macs.</source>
+            <translation>Wird vorhergesagt, sobald ein Paar auf {count} Macs geladen wurde.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4810,18 +4890,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add</source>
-            <translation>Hinzufügen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add a pair or a connection</source>
-            <translation>Ein Paar oder eine Verbindung hinzufügen</translation>
+            <source>Add a pair, a Mac, or a connection</source>
+            <translation>Paar, Mac oder Verbindung hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>All</source>
             <translation>Alle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Another Mac…</source>
+            <translation>Weiterer Mac …</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -6207,11 +6287,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>{name} wird gelesen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>{name} entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -7822,6 +7897,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Use the small model to speed up the large one, starting with the next reply</source>
             <translation>Das kleine Modell nutzen, um das große zu beschleunigen, ab der nächsten Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>{name} on {count} Macs</source>
+            <translation>{name} auf {count} Macs</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -10860,6 +10940,12 @@
             <source>worker_version_differs</source>
             <extracomment>“{name}” has {package} {found}, and this computer {own}. Install the same version of Slipstream on both.</extracomment>
             <translation>„{name}“ hat {package} {found}, dieser Computer {own}. Installieren Sie auf beiden dieselbe Version von Slipstream.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/ring_plan.py" />
+            <source>worker_code_missing</source>
+            <extracomment>The keychain has no pairing code for “{name}”. Remove it from the other Macs, and add it again.</extracomment>
+            <translation>Im Schlüsselbund ist kein Kopplungscode für „{name}“. Entfernen Sie ihn aus den anderen Macs und fügen Sie ihn erneut hinzu.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/cache_adapter.py" />

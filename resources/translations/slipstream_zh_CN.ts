@@ -880,6 +880,11 @@
         </message>
         <message>
             <location filename="../../app/session/model_list.py" />
+            <source>Not on {count} Macs</source>
+            <translation>无法在 {count} 台 Mac 上运行</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/model_list.py" />
             <source>Not supported yet</source>
             <translation>尚不支持</translation>
         </message>
@@ -1062,6 +1067,16 @@
             <location filename="../../app/session/notice.py" />
             <source>Show in Folder</source>
             <translation>在文件夹中显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/other_macs.py" />
+            <source>Enter the pairing code that “slipstream worker” shows there.</source>
+            <translation>请输入那里的“slipstream worker”显示的配对码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/other_macs.py" />
+            <source>“{address}” isn't an address such as 192.168.1.2 or mac.local:47820.</source>
+            <translation>“{address}”不是 192.168.1.2 或 mac.local:47820 这样的地址。</translation>
         </message>
         <message>
             <location filename="../../app/session/outgoing.py" />
@@ -1597,6 +1612,11 @@
             <location filename="../../app/session/tuning_survey.py" />
             <source>This pair has no drafter to tune. Choose a pair with a DFlash drafter.</source>
             <translation>此模型对没有可调优的草稿模型。请选取带有 DFlash 草稿模型的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/tuning_survey.py" />
+            <source>This pair runs on several Macs. To tune its drafter, turn off the other Macs in Models, and load it again.</source>
+            <translation>此模型对在多台 Mac 上运行。要调优其草稿模型，请在“模型”中关闭其他 Mac，然后重新载入。</translation>
         </message>
         <message>
             <location filename="../../app/session/tuning_survey.py" />
@@ -4179,6 +4199,51 @@
             <translation>显示内存详情</translation>
         </message>
         <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add</source>
+            <translation>添加</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add Another Mac</source>
+            <translation>添加另一台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Add this Mac</source>
+            <translation>添加这台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>For models that are too large for one Mac. Run “slipstream worker” in Terminal on the other Mac, which then shows a pairing code. Control traffic is encrypted. What MLX exchanges between the Macs isn't, so use a network you trust.</source>
+            <translation>用于一台 Mac 装不下的模型。请在另一台 Mac 的终端中运行 “slipstream worker”，它会显示配对码。控制数据是加密的，但 MLX 在 Mac 之间交换的数据未加密，因此请使用您信任的网络。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Pairing code</source>
+            <translation>配对码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>The Mac was added.</source>
+            <translation>已添加这台 Mac。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Use for the next load</source>
+            <translation>下次载入时使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/macs_dialog.py" />
+            <source>Use {name} for the next load</source>
+            <translation>下次载入时使用 {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_menu.py" />
             <source>All Models…</source>
             <translation>所有模型…</translation>
@@ -4410,6 +4475,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
+            <source>On {count} Macs</source>
+            <translation>在 {count} 台 Mac 上</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
             <source>Pause the download</source>
             <translation>暂停下载</translation>
         </message>
@@ -4550,8 +4620,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Of {count} Macs, this one needs the most memory.</source>
+            <translation>{count} 台 Mac 中，这一台所需的内存最多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Other</source>
             <translation>其他</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
+            <source>Predicted once a pair was loaded on {count} Macs.</source>
+            <translation>在 {count} 台 Mac 上载入过一次模型对后即可预测。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -4810,18 +4890,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add</source>
-            <translation>添加</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/picker_dialog.py" />
-            <source>Add a pair or a connection</source>
-            <translation>添加模型对或连接</translation>
+            <source>Add a pair, a Mac, or a connection</source>
+            <translation>添加模型对、Mac 或连接</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>All</source>
             <translation>全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Another Mac…</source>
+            <translation>另一台 Mac…</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -6207,11 +6287,6 @@
             <location filename="../../app/views/transcript/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>正在读取 {name}…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>移除 {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/attachment_chips.py" />
@@ -7822,6 +7897,11 @@
             <location filename="../../app/window/top_bar.py" />
             <source>Use the small model to speed up the large one, starting with the next reply</source>
             <translation>从下一条回复开始，使用小模型加速大模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>{name} on {count} Macs</source>
+            <translation>{name}（{count} 台 Mac）</translation>
         </message>
         <message>
             <location filename="../../app/window/window_commands.py" />
@@ -10860,6 +10940,12 @@
             <source>worker_version_differs</source>
             <extracomment>“{name}” has {package} {found}, and this computer {own}. Install the same version of Slipstream on both.</extracomment>
             <translation>“{name}”上的 {package} 为 {found}，而这台电脑为 {own}。请在两台电脑上安装相同版本的 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/ring/ring_plan.py" />
+            <source>worker_code_missing</source>
+            <extracomment>The keychain has no pairing code for “{name}”. Remove it from the other Macs, and add it again.</extracomment>
+            <translation>钥匙串中没有“{name}”的配对码。请将它从其他 Mac 中移除，然后重新添加。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/cache_adapter.py" />

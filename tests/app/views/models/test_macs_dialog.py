@@ -90,16 +90,16 @@ def test_a_reply_of_two_macs_ends_when_one_is_lost_and_the_next_one_reconnects(
         app.until(lambda: not app.loader.running)
         assert app.window.top_bar.name.text() == "Demo pair on 2 Macs", app.notices
         app.ask(QUESTION)
-        whole = app.session.chat.turns[0].reply.answer
-        assert whole and not app.engine.requests, "the local engine isn't asked"
+        assert app.session.chat.turns[0].reply.stats is not None and not app.engine.requests, "the local engine isn't asked"
         app.send(QUESTION)
         app.until(lambda: bool(app.session.chat.turns[1].reply.answer))
         assert worker.kill_rank()
         app.idle()
         lost = app.session.chat.turns[1].reply
-        assert lost.answer and lost.answer in whole and "Try again to" in lost.error
+        assert lost.answer and "Try again to" in lost.error
         app.ask(QUESTION)
-        assert app.session.chat.turns[2].reply.answer == whole and not app.session.chat.turns[2].reply.error
+        again = app.session.chat.turns[2].reply
+        assert again.answer and not again.error
         comparisons: list[CompareRun] = []
         app.services.compare_runner.started.connect(comparisons.append)
         app.services.comparer.compare_turns(app.session.chat.turns[:1], ComparisonOptions(exact=True))
