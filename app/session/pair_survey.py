@@ -110,8 +110,6 @@ class Estimator:
         target, drafter = configs[0], configs[1] if len(configs) > 1 else None
         variant = replace(variant, size=sum(sizes), estimated=False, family=str(target.get("model_type") or ""))
         variant = self._divided(variant, target)
-        if variant.undivided is not None:
-            return variant
         try:
             limit = whole(text_config(target), "max_position_embeddings")
             context = min(CONTEXT, limit or CONTEXT)
@@ -131,8 +129,9 @@ class Estimator:
                     speeds = predict_speeds(self.facts, target, parsed, sizes, context, accepted, link=link)
             if self._macs == 1:
                 speeds = with_measured(speeds, self.measured.rates(variant.speed_key))
-            variant = self._rated(variant, speeds, variant.slow)
-            return replace(variant, fit=fit, context=limit or variant.context)
+            if variant.undivided is None:
+                variant = replace(self._rated(variant, speeds, variant.slow), fit=fit)
+            return replace(variant, context=limit or variant.context)
         except UserError as error:
             return replace(variant, problem=error.text)
         except Exception:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QVBoxLayout, QWidget
 from app.session.other_macs import OtherMac, OtherMacs
 from app.text.language import tr
 from app.widgets.controls import ElidedLabel, announce, button, entry, small_label
-from app.widgets.layout import Form, column, fit_content, flow, lay_out, line, row
+from app.widgets.layout import Form, column, fit_content, flow, lay_out, line
 from app.widgets.secret_texts import secrets_kept
 from app.widgets.theme import Theme, set_look
 from app.widgets.toggle import Switch
@@ -48,11 +48,10 @@ class MacsDialog(QDialog):
             made.setAutoDefault(False)
         text = small_label(theme, introduction, "secondary", wrap=True)
         page = column(text, form, self.verdict, self._line, self._list, None, spacing=14, margins=(24, 20, 24, 16))
-        self._page = lay_out(self, page, None, self.end, self.cancel, self.add, width=WIDTH)
+        lay_out(self, page, None, self.end, self.cancel, self.add, width=WIDTH)
         macs.changed.connect(self.refresh)
         macs.added.connect(self._clear)
         self.finished.connect(macs.cancel)
-        self._was_adding = False
         self.refresh()
         self.address.setFocus()
 
@@ -69,13 +68,13 @@ class MacsDialog(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        adding = self._macs.adding
-        if self._was_adding and not adding and self.cancel.hasFocus():
-            self.address.setFocus()  # Qt would choose a button below the list
-        self._was_adding = bool(adding)
+        adding = bool(self._macs.adding)
+        starts, ends = adding and self.cancel.isHidden(), not adding and self.cancel.hasFocus()
+        self.cancel.setVisible(adding)
         for field in (self.address, self.code, self.add):
             field.setEnabled(not adding)
-        self.cancel.setVisible(bool(adding))
+        if starts or ends:  # Qt would choose Close
+            (self.cancel if starts else self.address).setFocus()
         if adding:
             self._say(tr("Connecting…"), "secondary")
         else:
@@ -93,9 +92,8 @@ class MacsDialog(QDialog):
             self.rows = [MacRow(self._theme, self._macs, mac, self) for mac in listed]
             for made in self.rows:
                 self._list.addWidget(made)
-            if self.isVisible():
-                self._page.updateGeometry()
-                fit_content(self)
+                made.show()  # otherwise, the layout counts it only after the next event
+            self._fit()
         for made, mac in zip(self.rows, listed, strict=True):
             made.used.setChecked(mac.used)
 
@@ -106,8 +104,10 @@ class MacsDialog(QDialog):
         self.verdict.setText(text)
         if text:
             announce(self, text)
+        self._fit()
+
+    def _fit(self) -> None:
         if self.isVisible():
-            self._page.updateGeometry()
             fit_content(self)
 
 
@@ -124,4 +124,4 @@ class MacRow(QFrame):
         self.used.clicked.connect(lambda used: macs.use(mac.name, used))
         self.remove = button(tr("Remove"), tr("Remove {name}", name=mac.name), "bordered", partial(macs.remove, mac.name))
         self.remove.setAutoDefault(False)
-        row((label, 1), flow(self.used, self.remove), parent=self)
+        column(label, flow(self.used, self.remove), spacing=4, parent=self)

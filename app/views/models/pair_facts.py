@@ -156,7 +156,7 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
             "plain": tr("Without DFlash") if drafted else tr("Speed"),
         }
         return {names[kind]: sentences(_speed(speeds[kind]), translated(speeds[kind].reason)) for kind in names if kind in speeds}
-    if one.why_not:
+    if one.why_not or one.shown.undivided:
         return {}
     if one.shown.needs_gpu:
         return {tr("Speed"): tr("Too slow without a GPU.")}
