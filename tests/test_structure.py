@@ -23,7 +23,8 @@ LEVELS = {
     "mlx_engine": (
         "__main__",
         "cli",
-        "remote api_server ring",
+        "remote api_server",
+        "ring",
         "engine",
         "tuning calibration",
         "prefix loading prompt_sets",

@@ -36,7 +36,9 @@ class OtherMac:
 
 
 class OtherMacs(QObject):
-    """The list of other Macs, kept across restarts. Their pairing codes are in the keychain.
+    """The list of other Macs, kept across restarts.
+
+    Their pairing codes are in the keychain.
 
     Attributes:
         pair: connects to a worker, checks its code, and remembers it.
@@ -122,7 +124,7 @@ class OtherMacs(QObject):
     @Slot(object, str)
     def _finish(self, worker: KnownWorker, problem: str) -> None:
         if worker is not self._attempt:  # canceled
-            if not problem and all(mac.name != worker.name for mac in self.macs):
+            if not problem and worker.name not in (self.adding, *(mac.name for mac in self.macs)):
                 self._keychain.run(lambda: forget_worker(worker.name), saves=True)
             return
         self._attempt = None

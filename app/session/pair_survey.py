@@ -154,8 +154,10 @@ class Estimator:
         """Estimate from the total bytes (0 if unknown) before the hub has responded."""
         variant = self._divided(replace(variant, size=total), {"model_type": variant.family} if variant.family else None)
         speeds = measured_speeds(self.measured.rates(variant.speed_key)) if self._macs == 1 else {}
-        if not total or variant.undivided is not None:
+        if not total:
             return replace(variant, speeds=speeds)
+        if variant.undivided is not None:
+            return variant
         part = total // self._macs
         fit = weights_fit(part, machine.working_set(self.facts), self.facts, self._free)
         return self._rated(replace(variant, fit=fit), speeds, too_slow(name, part, self.facts))
@@ -168,8 +170,9 @@ class Estimator:
         """
         if self._macs == 1:
             return replace(variant, macs=1, undivided=None)
+        variant = replace(variant, macs=self._macs, undivided=None, sees=False)
         problem = sharding_problem(target, self._macs) if target is not None else None
-        return replace(variant, macs=self._macs, undivided=problem, sees=False)
+        return variant if problem is None else replace(variant, undivided=problem, fit=None, speeds={})
 
     def _rated(self, variant: Variant, speeds: dict[SpeedKind, SpeedRange], slow: bool) -> Variant:
         """Add known speeds, or mark a pair that needs a GPU or is too slow."""
