@@ -77,7 +77,10 @@ class OtherMacs(QObject):
         return self._attempt.name if self._attempt is not None else ""
 
     def add(self, address: str, code: str) -> None:
-        """Pair a Mac in the background, unless one is being paired. `added` or `problem` follows."""
+        """Pair a Mac in the background, unless one is being paired.
+
+        `added` or `problem` follows.
+        """
         if self._attempt is not None:
             return
         found = read_address(address)

@@ -134,7 +134,9 @@ class PairLoader(QObject):
         return other_computers(self.connected_to.endpoint) if self.connected_to is not None else ""
 
     def load(self, pair: LoadPair, also: Callable[[Event | None], object] = lambda event: None) -> bool:
-        """Load a pair on the Macs in use, unless one is already loading. Return whether loading starts.
+        """Load a pair on the Macs in use, and return whether loading starts.
+
+        It doesn't start while a pair is loading.
 
         Args:
             also: receives the run's events too.

@@ -213,7 +213,7 @@ class Picker(QObject):
 
     @Slot()
     def _forget_answers(self) -> None:
-        """Ask about pairs again after a change of the hub's address or token, or of the Macs in use."""
+        """Ask again after a change of the hub's address or token, or of the Macs in use."""
         self._hub_changes += 1
         self.checking.clear()
         self.rows.forget_answers()
@@ -403,7 +403,7 @@ class Picker(QObject):
 
     @Slot(object, object)
     def _record_speed(self, run: object, stats: Stats) -> None:
-        """Record the speed of a finished reply for the loaded pair, unless other Macs helped."""
+        """Record the speed of a finished reply for a pair that this Mac alone runs."""
         loaded = self._loader.loaded_from
         if loaded is None or loaded.workers:
             return

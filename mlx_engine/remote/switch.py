@@ -103,7 +103,7 @@ class EngineSwitch:
             return self._ring
 
     def _freeing_others(self, engine: EngineClient | None, deliver: Deliver) -> Deliver:
-        """Return a `deliver` that frees the memory of other engines here once files are read."""
+        """Return a `deliver` that frees other engines' memory once files are read."""
         is_freed = False
 
         def follow(event: Event | None) -> None:

@@ -28,7 +28,10 @@ class RingPlan:
 
 
 def paired_plan(names: Iterable[str]) -> RingPlan:
-    """Return the plan for workers that were paired before, whose names are `HOST:PORT`.
+    """Return the plan for workers that were paired before.
+
+    Args:
+        names: as `HOST:PORT`.
 
     Raises:
         UserError: the keychain has no code for one.

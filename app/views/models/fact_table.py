@@ -72,7 +72,7 @@ class MemoryDetails(QWidget):
         column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
 
     def show_fit(self, fit: Fit | None, estimated: bool, macs: int = 1) -> None:
-        """Show a fit on this Mac, one of `macs`, or an estimate from the size of the weights."""
+        """Show a fit on this Mac, one of `macs`, or an estimate from the weights' size."""
         self.toggle.setVisible(fit is not None)
         self.table.setVisible(fit is not None and self.toggle.isChecked())
         self.reason.setText(memory_text(fit, estimated, macs))
