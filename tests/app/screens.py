@@ -447,6 +447,7 @@ def main(code: str, folder: Path | None) -> int:
     settle(200)
     look("macs", macs)
     macs.close()
+    settle(200)
     models.custom.trigger()
     for dialog in models.findChildren(QDialog):
         look(type(dialog).__name__, dialog)
