@@ -439,7 +439,7 @@ def main(code: str, folder: Path | None) -> int:
     look("connection-form", form)
     form.close()
     settle(200)
-    picker.macs.macs = (OtherMac("192.168.1.2:47820", used=False), OtherMac("mac-studio-of-the-lab.local:47820", used=False))
+    picker.macs.macs = (OtherMac("192.168.1.2:47820", used=False), OtherMac("mac-studio-2.office.local:47820", used=False))
     models.mac.trigger()
     macs = models.findChild(MacsDialog)
     macs.address.setText("192.168.1.2:0")

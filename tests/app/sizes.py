@@ -84,7 +84,7 @@ def main(code: str, folder: Path | None, few: bool) -> int:
     window.services.picker.put_endpoint(saved)
     models.endpoint.edit.click()
     show_result(models.findChild(EndpointForm), window.services.picker)
-    window.services.macs.macs = (OtherMac("mac-studio-of-the-lab.local:47820", used=False),)
+    window.services.macs.macs = (OtherMac("mac-studio-2.office.local:47820", used=False),)
     models.mac.trigger()
     bad: list[str] = []
     chat = slipstream.services.session.chat.id
