@@ -11,6 +11,7 @@ from app.widgets.layout import column, row
 from app.widgets.theme import Theme
 
 UNKNOWN = "–"
+SPEED_BAR_HEIGHT = 10
 
 
 class ComparisonTable(QWidget):
@@ -63,7 +64,7 @@ class TableRow:
         self.chip.hide()
         self.detail = small_label(theme, detail, "faint", elided=True)
         self.title = column(row(self.name, self.chip, None), self.detail, spacing=2)
-        self.bar = ThinBar(theme, "", "faint")
+        self.bar = ThinBar(theme, "", "faint", SPEED_BAR_HEIGHT)
         self.cells: list[Label] = [small_label(theme, UNKNOWN, selectable=True) for _ in titles]
         self._detail, self._titles = detail, titles
         self.show_name(name)

@@ -404,12 +404,12 @@ class _NoWheel(QObject):
 class ThinBar(QProgressBar):
     """A bar that shows a fraction from 0 to 1. None is empty; above 1 is full."""
 
-    def __init__(self, theme: Theme, name: str, color: str = "accent") -> None:
+    def __init__(self, theme: Theme, name: str, color: str = "accent", height: int = BAR_HEIGHT) -> None:
         super().__init__()
         self._theme, self.color = theme, color
         self.fraction: float | None = None
         self.setRange(0, BAR_STEPS)
-        self.setFixedHeight(BAR_HEIGHT)
+        self.setFixedHeight(height)
         self.setMinimumWidth(60)
         self.setAccessibleName(name)
         theme.changed.connect(self.update)
@@ -423,11 +423,12 @@ class ThinBar(QProgressBar):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._theme.colors.bubble))
-        painter.drawRoundedRect(QRectF(self.rect()), BAR_HEIGHT / 2, BAR_HEIGHT / 2)
+        height = self.height()
+        painter.drawRoundedRect(QRectF(self.rect()), height / 2, height / 2)
         if self.value() > 0:
             painter.setBrush(QColor(getattr(self._theme.colors, self.color)))
-            width = max(BAR_HEIGHT, self.width() * self.value() / BAR_STEPS)
-            painter.drawRoundedRect(QRectF(0, 0, width, BAR_HEIGHT), BAR_HEIGHT / 2, BAR_HEIGHT / 2)
+            width = max(height, self.width() * self.value() / BAR_STEPS)
+            painter.drawRoundedRect(QRectF(0, 0, width, height), height / 2, height / 2)
         painter.end()
 
 

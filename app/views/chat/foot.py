@@ -86,7 +86,8 @@ class Foot(QWidget):
             spacing=5,
             parent=inner,
         )
-        row(None, (inner, FILLING), None, spacing=0, margins=(MARGIN, 4, MARGIN + SCROLL_BAR, 8), parent=self)
+        left = MARGIN + SCROLL_BAR // 2  # as the transcript's, whose scroll bar is on the right
+        row(None, (inner, FILLING), None, spacing=0, margins=(left, 4, 2 * MARGIN + SCROLL_BAR - left, 8), parent=self)
         self._meter, self._compactor = services.meter, services.compactor
         for signal in (services.notices.changed, services.message.changed, services.compactor.changed):
             signal.connect(self._show_explained)

@@ -90,7 +90,7 @@ class CompareDialog(QDialog):
         self.run_button.setAutoDefault(False)
         self.sides = CompareSide(theme, "plain"), CompareSide(theme, "dflash")
         self.figures = CompareFigures(theme, [ComparisonRow(one.proposer) for one in BOTH_MODES])
-        self.headline = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
+        self.headline = styled_label(theme, size=1.9, bold=True, wrap=True, selectable=True)
         self.headline.setAccessibleName(tr("Result"))
         self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Verdict"))

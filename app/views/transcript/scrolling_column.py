@@ -14,6 +14,7 @@ from app.views.transcript.cut_view import CutView
 from app.views.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.welcome import Welcome
+from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
 NEAR_END = 24  # pixels; closer to the end counts as the end
@@ -166,7 +167,7 @@ class ScrollingColumn(FollowingScrollArea):
             total = self.column.fit(width)
             height = total + self._above + PADDING + (self.welcome.height_for(width) + GAP if empty else 0)
             self._page.resize(size.width(), max(height, size.height()))
-            at = QPoint((size.width() - width) // 2, self._page.height() - total - PADDING if empty else self._above)
+            at = QPoint((size.width() + SCROLL_BAR - width) // 2, self._page.height() - total - PADDING if empty else self._above)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
             if self.following:
                 self._go_to_end()
