@@ -68,7 +68,7 @@ class ChatSession(QObject):
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""  # id of the chat being read
-        self._outside = ChatSettings()  # of the last chat that wasn't in a project with its own settings
+        self.switches = ChatSettings()  # of new chats: those chosen last, but not in a project with its own settings
         self._stays = False  # whether the new chat of the launch stays open
         self._left = ""  # id of the chat that was open until it was deleted; a new one is shown since
         self._unsaved: Chat | None = None  # chat with changed settings
@@ -143,8 +143,10 @@ class ChatSession(QObject):
 
     def set_settings(self, settings: ChatSettings) -> None:
         """Set the open chat's settings, starting with the next reply."""
+        if not self._has_own_settings:
+            self.switches = self.switches.following(self.chat.settings, settings)
         if settings.private and not self.chat.settings.private and self.chat.empty:
-            settings = replace(settings, tool_servers=(), example_servers=())  # from the chat before
+            settings = replace(settings, tool_servers=(), example_servers=())  # those of new chats
         if settings != self.chat.settings:
             self.chat.settings = settings
             if not self.chat.empty:
@@ -404,7 +406,7 @@ class ChatSession(QObject):
         return self.chat.empty and not self._opening
 
     def new_chat(self, project: Project | None = None) -> None:
-        """Open an empty chat with the settings of new chats and the current switches.
+        """Open an empty chat with the settings of new chats and the latest switches.
 
         It isn't private, has no rolling window, and no tools that an example turned on. A project's own settings take precedence.
         """
@@ -427,14 +429,6 @@ class ChatSession(QObject):
     def _has_own_settings(self) -> bool:
         """Whether the open chat's project has settings for new chats."""
         return (project := self.project) is not None and project.new_chats is not None
-
-    @property
-    def switches(self) -> ChatSettings:
-        """The settings whose switches are those of new chats.
-
-        A project's own settings have no effect outside it.
-        """
-        return self._outside if self._has_own_settings else self.chat.settings.inherited
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:
         """Open a chat, and scroll to a message if an id is given."""
@@ -467,7 +461,6 @@ class ChatSession(QObject):
     def _show(self, chat: Chat) -> None:
         self.save_settings()
         self._opening = self._left = ""
-        self._outside = self.switches
         self.chat = chat
         self._end_edit()
         self.chat_changed.emit()

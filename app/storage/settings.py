@@ -34,6 +34,11 @@ class ChatSettings:
         servers = tuple(name for name in self.tool_servers if name not in self.example_servers)
         return replace(self, private=False, rolling=False, tool_servers=servers, example_servers=())
 
+    def following(self, before: "ChatSettings", after: "ChatSettings") -> "ChatSettings":
+        """Return these settings with the inherited switches that differ."""
+        old, new = before.inherited, after.inherited
+        return replace(self, **{name: getattr(new, name) for name in SWITCHES if getattr(new, name) != getattr(old, name)})
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -63,6 +63,25 @@ def test_settings_of_a_project_have_no_effect_outside(begin: Begin) -> None:
     assert app.session.chat.settings == ChatSettings(dflash=False)
 
 
+def test_only_what_the_user_switches_outside_projects_is_on_in_new_chats(begin: Begin) -> None:
+    """Opening a chat with tools, or deleting the project of the open chat, turned them on in all new chats."""
+    app, projects, one = app_with_project(begin, new_chats=SETTINGS)
+    projects.new_chat(one)
+    app.ask("Why?")
+    first = app.session.chat.id
+    app.library.delete_project(one)
+    app.session.new_chat()
+    assert app.session.chat.settings == ChatSettings()
+    app.session.open_chat(first)
+    app.session.change(dflash=False)
+    assert app.session.chat.settings.tool_servers
+    app.session.new_chat()
+    assert app.session.chat.settings == ChatSettings(dflash=False)
+    app.session.change(private=True, thinking=True)
+    app.session.new_chat()
+    assert app.session.chat.settings == ChatSettings(thinking=True, dflash=False)
+
+
 def test_a_project_without_settings_uses_those_of_all_new_chats(begin: Begin) -> None:
     app, projects, one = app_with_project(begin)
     app.session.change(thinking=True)
