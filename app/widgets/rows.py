@@ -32,6 +32,7 @@ class Row:
         excerpt: second line, or the only one if the title is empty: the text before a hit, the hit, and the text after the hit.
         heading: whether the row is a heading, which can't be selected.
         chosen: whether to highlight the row; None highlights the selected row.
+        hint: whether the row is a small indented text, which can't be selected.
         extra_height: pixels.
         reserved: pixels on the right to keep free for a button.
     """
@@ -45,6 +46,7 @@ class Row:
     excerpt: tuple[str, str, str] | None = None
     heading: bool = False
     chosen: bool | None = None
+    hint: bool = False
     extra_height: int = 0
     reserved: int = 0
 
@@ -73,6 +75,9 @@ class RowDelegate(QStyledItemDelegate):
         if row.heading:
             self._write(painter, area.adjusted(10, 0, -8, -4), row.title, self._theme.small(bold=True), colors.secondary, "bottom")
         else:
+        elif row.hint:
+            left = 10 + self._theme.scaled(ICON_SIZE) + ICON_GAP
+            self._write(painter, area.adjusted(left, 0, -8, 0), row.title, self._theme.small(), colors.secondary)
             self._paint_ground(painter, area, option.state, row)
             self._paint_content(painter, area, row)
         painter.restore()

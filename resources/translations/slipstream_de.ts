@@ -5820,6 +5820,11 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>No chats yet</source>
+            <translation>Noch keine Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Pin Chat</source>
             <translation>Chat anheften</translation>
         </message>
@@ -5860,6 +5865,11 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Projects</source>
+            <translation>Projekte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
             <source>Today</source>
             <translation>Heute</translation>
         </message>
@@ -5892,11 +5902,6 @@
             <location filename="../../app/views/sidebar/sidebar.py" />
             <source>New Chat</source>
             <translation>Neuer Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/sidebar.py" />
-            <source>No chats yet</source>
-            <translation>Noch keine Chats</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/sidebar.py" />

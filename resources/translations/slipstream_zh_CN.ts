@@ -5820,6 +5820,11 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_list.py" />
+            <source>No chats yet</source>
+            <translation>还没有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_list.py" />
             <source>Pin Chat</source>
             <translation>置顶对话</translation>
         </message>
@@ -5860,6 +5865,11 @@
         </message>
         <message>
             <location filename="../../app/views/sidebar/chat_sections.py" />
+            <source>Projects</source>
+            <translation>项目</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar/chat_sections.py" />
             <source>Today</source>
             <translation>今天</translation>
         </message>
@@ -5892,11 +5902,6 @@
             <location filename="../../app/views/sidebar/sidebar.py" />
             <source>New Chat</source>
             <translation>新建对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar/sidebar.py" />
-            <source>No chats yet</source>
-            <translation>还没有对话</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar/sidebar.py" />

@@ -208,15 +208,19 @@ def test_the_list_follows_changes_of_chats(begin: Begin) -> None:
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
     folder = library.add_project("Work")
     library.move([second], folder.id)
-    assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
+    assert rows(app) == ["[Pinned]", "Renamed now", "[Projects]", "[Work]", "Second"]
     app.run("duplicate")
     app.until(lambda: app.session.chat.title == "Renamed now copy")
     assert app.texts == [("# First *title*", "Fine.")]
-    assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
+    assert rows(app) == ["[Pinned]", "Renamed now", "[Projects]", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_project(folder.id)
     assert "[Work]" not in rows(app) and "Second" in rows(app)
     app.run("undo_delete")
-    assert rows(app)[2:4] == ["[Work]", "Second"]
+    assert rows(app)[2:5] == ["[Projects]", "[Work]", "Second"]
+    library.move([first], folder.id)
+    assert rows(app) == ["[Projects]", "[Work]", "Renamed now", "Second", "[Today]", "Renamed now copy"], "pinned in its project"
+    library.delete([first, second])
+    assert rows(app) == ["[Projects]", "[Work]", "No chats yet", "[Today]", "Renamed now copy"]
 
 
 def test_undo_restores_a_deleted_chat(begin: Begin) -> None:

@@ -31,7 +31,7 @@ from app.widgets.rows import Index, Option, Row, RowDelegate
 from app.widgets.theme import LISTED, Theme
 
 ID = Qt.ItemDataRole.UserRole  # id of a chat or project; empty for a heading
-KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "project", "archive", or "chat"
+KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "project", "archive", "chat", or "hint"
 GROUPS = ("project", "archive")  # kinds of headings that open and close
 OPEN_MS = 140  # delay after an arrow key, so that chats passed on the way don't open
 EXTEND_SELECTION = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
@@ -142,6 +142,8 @@ class ChatList(QTreeView):
             self._remove(gone)
         for number, section in enumerate(found):
             self._update_rows(self._model.item(number), section)
+        for number, section in enumerate(found):
+            self._update_hint(self._model.item(number), section)
             self.setExpanded(self._model.index(number, 0), section.project not in self._closed_projects)
         self._refreshing = False
         at = order.index(kept) if kept else len(order)
@@ -197,6 +199,15 @@ class ChatList(QTreeView):
             elif item.text() != entry.title:
                 item.setText(entry.title)
                 self._describe_title(item)
+
+    def _update_hint(self, heading: QStandardItem, section: ChatSection) -> None:
+        """Show a hint in an empty project, once chats that have moved are out of it."""
+        if section.chats:
+            heading.setRowCount(len(section.chats))
+        elif section.project and not heading.rowCount():
+            hint = _item(tr("No chats yet"), "hint", "")
+            self._measure_row(hint)
+            heading.appendRow(hint)
 
     def _describe_title(self, item: QStandardItem) -> None:
         """Put the whole title into the tooltip, and tell screen readers of new replies."""
@@ -275,6 +286,8 @@ class ChatList(QTreeView):
         kind, one, title = index.data(KIND), index.data(ID), index.data()
         if kind == "heading":
             return Row(title, heading=True)
+        if kind == "hint":
+            return Row(title, hint=True)
         if kind in GROUPS:
             icon = "folder" if kind == "project" else "archive"
             return Row(title, icon=icon, disclosure="opened" if self.isExpanded(index) else "closed", chosen=False)
@@ -425,7 +438,7 @@ def _item(text: str, kind: str, id: str) -> QStandardItem:
     item.setData(id, ID)
     item.setData(kind, KIND)
     flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
-    if kind != "heading":
+    if kind not in ("heading", "hint"):
         flags |= Qt.ItemFlag.ItemIsSelectable
     if kind in ("project", "chat"):
         flags |= Qt.ItemFlag.ItemIsEditable

@@ -26,21 +26,29 @@ class ChatSection:
 
 
 def sections(chats: Iterable[ChatSummary], projects: Iterable[Project], now: float) -> list[ChatSection]:
-    """Group chats into sections. Empty projects are listed; empty days aren't."""
+    """Group chats into sections. Empty projects are listed; empty days aren't.
+
+    A pinned chat of a project is at the project's top.
+    """
     newest = sorted(chats, key=lambda chat: (chat.changed, chat.id), reverse=True)
     archived = tuple(chat for chat in newest if chat.archived)
     newest = [chat for chat in newest if not chat.archived]
-    rest = [chat for chat in newest if not chat.pinned]
+    by_name = sorted(projects, key=lambda project: (project.name.casefold(), project.id))
+    inside: dict[str, list[ChatSummary]] = {project.id: [] for project in by_name}
+    outside: list[ChatSummary] = []
+    for chat in newest:
+        inside.get(chat.project, outside).append(chat)
     found: list[ChatSection] = []
-    if pinned := tuple(chat for chat in newest if chat.pinned):
+    if pinned := tuple(chat for chat in outside if chat.pinned):
         found.append(ChatSection(tr("Pinned"), pinned))
-    for project in sorted(projects, key=lambda project: (project.name.casefold(), project.id)):
-        found.append(ChatSection(project.name, tuple(chat for chat in rest if chat.project == project.id), project.id))
-    ids = {section.project for section in found} - {""}
+    if by_name:
+        found.append(ChatSection(tr("Projects"), ()))
+    for project in by_name:
+        found.append(ChatSection(project.name, tuple(sorted(inside[project.id], key=lambda chat: not chat.pinned)), project.id))
     days: dict[str, list[ChatSummary]] = {}
     day, start = "", float("inf")
-    for chat in rest:
-        if chat.project not in ids:
+    for chat in outside:
+        if not chat.pinned:
             if chat.changed < start:
                 day, start = day_section(chat.changed, now)
             days.setdefault(day, []).append(chat)
