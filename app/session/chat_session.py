@@ -43,7 +43,7 @@ class ChatSession(QObject):
     opened = Signal()
     turns_changed = Signal(list)  # list of Turn: the shown branch
     turn_added = Signal(object)  # Turn, added at the end
-    turn_revealed = Signal(object, object)  # Turn and Node to scroll to
+    turn_revealed = Signal(object, object, str)  # Turn and Node to scroll to, and words to mark
     editing_changed = Signal(object)  # Turn being edited, or None
     edit_canceled = Signal()  # by the user; `editing_changed` follows
     pages_changed = Signal()  # `drawing_pages`, or pages that were drawn
@@ -430,8 +430,8 @@ class ChatSession(QObject):
         """Whether the open chat's project has settings for new chats."""
         return (project := self.project) is not None and project.new_chats is not None
 
-    def open_chat(self, chat_id: str, message_id: str = "") -> None:
-        """Open a chat, and scroll to a message if an id is given."""
+    def open_chat(self, chat_id: str, message_id: str = "", words: str = "") -> None:
+        """Open a chat, scroll to a message if an id is given, and mark words in it."""
         self._opening = chat_id
 
         def show(chat: Chat) -> None:
@@ -442,21 +442,21 @@ class ChatSession(QObject):
                 self._show(chat)
                 self._library.set_open_chat(chat.id)
             if message_id and (node := chat.find(message_id)) is not None:
-                self._reveal(node)
+                self._reveal(node, words)
 
         if self.chat.id == chat_id:
             show(self.chat)
         else:
             self._library.open(chat_id, show)
 
-    def _reveal(self, node: Node) -> None:
+    def _reveal(self, node: Node, words: str = "") -> None:
         """Show a message's branch and scroll to the message."""
         before = self.chat.turns
         self.chat.choose(node)
         if self.chat.turns != before:
             self._library.choose(node)
             self._show_branch()
-        self.turn_revealed.emit(next(turn for turn in self.chat.turns if node in (turn.asked, turn.answered)), node)
+        self.turn_revealed.emit(next(turn for turn in self.chat.turns if node in (turn.asked, turn.answered)), node, words)
 
     def _show(self, chat: Chat) -> None:
         self.save_settings()

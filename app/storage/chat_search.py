@@ -1,6 +1,7 @@
 """Search in the messages of all chats."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from app.text.plain_text import clean
 
 MAX_HITS = 200
 _BEFORE_HIT, _AFTER_HIT = 30, 90  # characters of context in an excerpt
+_WORD = re.compile(r"(?<=\s)\S")  # the start of one
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,13 @@ def terms_of(words: str) -> list[str]:
 
 
 def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
-    """Return a hit with an excerpt around the first term."""
+    """Return a hit with an excerpt around the first term that begins at a word."""
     lower = text.lower()
     places = [(lower.find(term.lower()), len(term)) for term in terms] if len(lower) == len(text) else []
     at, length = min((place for place in places if place[0] >= 0), default=(0, 0))
     first, last = max(0, at - _BEFORE_HIT), at + length + _AFTER_HIT
+    if first and (word := _WORD.search(text, first, at + 1)) is not None:
+        first = word.start()
     start = at - first + (1 if first else 0)
     excerpt = ("…" if first else "") + text[first:last].replace("\n", " ") + ("…" if last < len(text) else "")
     return SearchHit(chat, message, excerpt, start, start + length)

@@ -1,5 +1,6 @@
 """Rows of the chat list, the search results, and the command palette."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -31,8 +32,8 @@ class Row:
         mark: a mark on the right: a "ring" for what is in progress, or a "dot" for what is new.
         excerpt: second line, or the only one if the title is empty: the text before a hit, the hit, and the text after the hit.
         heading: whether the row is a heading, which can't be selected.
-        chosen: whether to highlight the row; None highlights the selected row.
         hint: whether the row is a small indented text, which can't be selected.
+        chosen: whether to highlight the row; None highlights the selected row.
         extra_height: pixels.
         reserved: pixels on the right to keep free for a button.
     """
@@ -45,8 +46,8 @@ class Row:
     mark: Literal["", "ring", "dot"] = ""
     excerpt: tuple[str, str, str] | None = None
     heading: bool = False
-    chosen: bool | None = None
     hint: bool = False
+    chosen: bool | None = None
     extra_height: int = 0
     reserved: int = 0
 
@@ -74,10 +75,10 @@ class RowDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if row.heading:
             self._write(painter, area.adjusted(10, 0, -8, -4), row.title, self._theme.small(bold=True), colors.secondary, "bottom")
-        else:
         elif row.hint:
             left = 10 + self._theme.scaled(ICON_SIZE) + ICON_GAP
             self._write(painter, area.adjusted(left, 0, -8, 0), row.title, self._theme.small(), colors.secondary)
+        else:
             self._paint_ground(painter, area, option.state, row)
             self._paint_content(painter, area, row)
         painter.restore()
@@ -129,7 +130,7 @@ class RowDelegate(QStyledItemDelegate):
         plain, bold, colors = self._theme.small(), self._theme.small(bold=True), self._theme.colors
         head, body, tail = excerpt
         room = max(0.0, area.width() - QFontMetricsF(bold).horizontalAdvance(body)) * (0.5 if tail else 1.0)
-        head = QFontMetricsF(plain).elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room)
+        head = elided_head(head.lstrip(), QFontMetricsF(plain), room)
         left = QRectF(area)
         for text, font, color in ((head, plain, colors.secondary), (body, bold, colors.text), (tail, plain, colors.secondary)):
             if text and left.width() > 0:
@@ -146,6 +147,15 @@ class RowDelegate(QStyledItemDelegate):
         painter.setPen(QColor(color))
         painter.drawText(area, vertical | (_Align.AlignRight if right else _Align.AlignLeft), shown)
         return metrics.horizontalAdvance(shown)
+
+
+def elided_head(text: str, metrics: QFontMetricsF, room: float) -> str:
+    """Shorten the start of a text to a width, at a word if one is in the rest."""
+    if metrics.horizontalAdvance(text) <= room:
+        return text
+    rests = ("…" + text[space.end() :] for space in re.finditer(r"\s+", text))
+    fitting = (rest for rest in rests if metrics.horizontalAdvance(rest) <= room)
+    return next(fitting, "") or metrics.elidedText(text, Qt.TextElideMode.ElideLeft, room)
 
 
 def is_hovered(view: QAbstractItemView, area: QRectF, state: QStyle.StateFlag) -> bool:

@@ -377,6 +377,11 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(begin: Be
     qtbot.keyClick(side.search, Qt.Key.Key_Return)
     app.until(lambda: app.session.chat.id == first)
     assert app.texts == [("One", "A needle.")]
+    app.run("next_version")
+    side.results.setCurrentIndex(side.results.model().index(0, 0))
+    with qtbot.waitSignal(app.session.turn_revealed) as opened:
+        qtbot.keyClick(side.results, Qt.Key.Key_Return)
+    assert opened.args[2] == "NEEDLE" and app.texts == [("One", "A needle.")]
     side.search.setText("nowhere to be found")
     app.until(lambda: side.empty.isVisible())
     assert "nowhere to be found" in side.empty.text()
@@ -425,8 +430,8 @@ def test_search_results_are_grouped_by_chat(begin: Begin) -> None:
     many, titled, other = chat_with(app, "One"), chat_with(app, "Needle"), chat_with(app, "Hay")
     app.session.open_chat(many)
     app.until(lambda: app.session.chat.id == many)
-    for _ in range(5):
-        app.ask("A needle")
+    for number in (1, 2, 2, 3, 4, 5):  # equal excerpts are shown once
+        app.ask(f"A needle {number}")
     side = app.sidebar
     side.search.setText("needle")
     results = side.results
@@ -437,18 +442,19 @@ def test_search_results_are_grouped_by_chat(begin: Begin) -> None:
     assert [row for id in dict.fromkeys(row.found.chat.id for row in rows) for row in by_chat[id]] == rows  # chats stay together
     assert [bool(row.hit) for row in by_chat[titled]] == [False, True]
     assert [bool(row.hit) for row in by_chat[many]] == [False, True, True, True, False] and by_chat[many][-1].more == 2
-    opened: list[tuple[str, str]] = []
+    opened: list[tuple[str, str, str]] = []
     results.opened.connect(lambda *place: opened.append(place))
     results.open_row(rows.index(by_chat[titled][0]))
     results.open_row(rows.index(by_chat[many][0]))
-    assert opened == [(titled, ""), (many, by_chat[many][1].hit.message)]
+    assert opened == [(id, by_chat[id][1].hit.message, "needle") for id in (titled, many)]
+    assert by_chat[many][2].hit.message == app.session.chat.turns[3].asked.id, "the newer one"
     results.open_row(rows.index(by_chat[many][-1]))
     assert len([row for row in results.results() if row.hit and row.found.chat.id == many]) == 5
 
 
 def test_search_results_keep_their_place_when_a_chat_changes(begin: Begin) -> None:
     app = begin()
-    one = chat_with(app, *["A needle"] * 5)
+    one = chat_with(app, *(f"A needle {number}" for number in range(5)))
     results = app.sidebar.results
     results.setFixedHeight(80)
     app.sidebar.search.setText("needle")

@@ -228,11 +228,13 @@ def test_search_finds_a_message_by_any_of_its_parts(text: str, data: st.DataObje
         store.search(text)
 
 
-def test_a_hit_is_marked_in_its_excerpt(store: Store) -> None:
-    save(store, chat_of("x " * 500 + "Needle\nin a haystack " + "y " * 500))
+def test_a_hit_is_marked_in_an_excerpt_that_begins_at_a_word(store: Store) -> None:
+    save(store, chat_of("another " * 100 + "Needle\nin a haystack " + "y " * 500))
     (hit,) = store.search("needle")
     assert hit.excerpt[hit.start : hit.end] == "Needle"
-    assert "Needle in a haystack" in hit.excerpt and len(hit.excerpt) < 200
+    assert "Needle in a haystack" in hit.excerpt and len(hit.excerpt) < 200 and hit.excerpt.startswith("…another another")
+    (hit,) = store.search("eedle")
+    assert hit.excerpt[hit.start - 1 : hit.end] == "Needle"
 
 
 def test_sql_html_nul_and_lone_surrogates_are_plain_text(store: Store) -> None:

@@ -41,7 +41,7 @@ class Result:
 class SearchResults(QListView):
     """A list of chats and hits, opened by a click or Return."""
 
-    opened = Signal(str, str)  # chat id, message id (empty for a hit in the title)
+    opened = Signal(str, str, str)  # chat id, message id (empty for a hit in the title only), the words searched for
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,7 +93,7 @@ class SearchResults(QListView):
         return [self._model.item(row).data(RESULT) for row in range(self._model.rowCount())]
 
     def open_row(self, row: int) -> None:
-        """Open a chat, at the first hit unless its title matches, or show all its hits."""
+        """Open a chat at a hit, the first one for the chat's row, or show all its hits."""
         index = self._model.index(row, 0)
         if not index.isValid():
             return
@@ -104,10 +104,9 @@ class SearchResults(QListView):
             self._complete.add(found.chat.id)
             self._fill()
             self.setCurrentIndex(self._model.index(row, 0))
-        elif result.hit is None and found.in_title:
-            self.opened.emit(found.chat.id, "")
         else:
-            self.opened.emit(found.chat.id, (result.hit or found.hits[0]).message)
+            hit = result.hit or next(iter(found.hits), None)
+            self.opened.emit(found.chat.id, hit.message if hit is not None else "", self._words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):

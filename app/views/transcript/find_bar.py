@@ -8,11 +8,12 @@ from itertools import groupby
 
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLineEdit
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from app.rendering.blocks import Block, TableBlock, TextBlock, TextSpan, document_parts, plain_text, qt_length, spans_text
 from app.rendering.page_links import page_in, with_page_links
 from app.rendering.text_marks import TextRange
+from app.storage.chat_search import terms_of
 from app.text.language import tr
 from app.views.transcript.cited_pages import citable_pages
 from app.views.transcript.message_column import TextPosition, TranscriptItem
@@ -46,7 +47,7 @@ class FindBar(QFrame):
         self._column = view.column
         self.hits: list[FindHit] = []
         self.current = -1
-        self._words: list[str] = []
+        self._terms: list[list[str]] = []  # the words of each; a message can have any of them
         self._next = 0  # the next message to search
         self._resume_at: TextPosition | None = None  # the current hit of the previous search
         self._grown: set[TranscriptItem] = set()  # to search again
@@ -75,23 +76,42 @@ class FindBar(QFrame):
     @Slot()
     def open_search(self) -> None:
         """Show the bar, and select the text in the field."""
+        was_hidden = self.isHidden()
+        self._show_bar()
+        if was_hidden:
+            self._search()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def find_in_message(self, words: str, index: int) -> None:
+        """Mark the terms of a search in all chats, and go to the first in a message."""
+        self.field.setText(words)
+        self._show_bar()
+        self._start([term.split() for term in sorted(terms_of(words), key=len, reverse=True)])
+        self._search_message(index)
+        first = self.hits[0].position if self.hits else None
+        self._clear_hits()
+        self._resume_at = first
+        if first is not None:
+            self._view.reveal(first)
+
+    def _show_bar(self) -> None:
         self.show()
         self.place()
         self._view.set_top_inset(self.height())
-        self._search()
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
 
     @Slot()
     def close_search(self) -> None:
         if self.isHidden():
             return
+        had_focus = any(widget.hasFocus() for widget in self.findChildren(QWidget))
         self.hide()
         self._view.set_top_inset(0)
-        self._words = []
+        self._terms = []
         self._search_timer.stop()
         self._clear_hits()
-        self._view.setFocus()
+        if had_focus:
+            self._view.setFocus()
 
     def place(self) -> None:
         """Move to the upper right corner of the view."""
@@ -101,7 +121,7 @@ class FindBar(QFrame):
 
     def refresh(self, first: int) -> None:
         """Search the messages from the index `first` on again, after some came or went."""
-        if not self._words:
+        if not self._terms:
             return
         kept = bisect_left(self.hits, first, key=_item)
         if self.current >= kept:
@@ -113,7 +133,7 @@ class FindBar(QFrame):
 
     def refresh_message(self, item: TranscriptItem) -> None:
         """Search a growing message again soon."""
-        if self._words:
+        if self._terms:
             self._grown.add(item)
             if not self._refresh_timer.isActive():
                 self._refresh_timer.start()
@@ -160,9 +180,14 @@ class FindBar(QFrame):
             self._resume_at = self.hits[self.current].position
         elif not self.searching:
             self._resume_at = None
-        self._words = self.field.text().split()
+        words = self.field.text().split()
+        self._start([words] if words else [])
+
+    def _start(self, terms: list[list[str]]) -> None:
+        """Search for terms from the first message on."""
+        self._terms = terms
         self._clear_hits()
-        if self._words:
+        if terms:
             self._search_timer.start()
         else:
             self._search_timer.stop()
@@ -204,7 +229,7 @@ class FindBar(QFrame):
     def _search_message(self, index: int) -> int:
         """Search a message and return the cost, which is 0 if the source can't match."""
         item = self._column.items[index]
-        pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
+        pattern = re.compile("|".join(r"\s+".join(map(re.escape, words)) for words in self._terms), re.IGNORECASE)
         cost = 0
         for area in item.areas:
             for number, shown in enumerate(item.call_texts(area)):
@@ -213,7 +238,7 @@ class FindBar(QFrame):
                     self.hits.append(FindHit(TextPosition(index, area, number, first), last))
             text = item.text(area)
             folded = text.casefold()
-            if not all(word.casefold() in folded for word in self._words):
+            if not any(all(word.casefold() in folded for word in words) for words in self._terms):
                 continue
             cost += 1 + len(text) // 4000
             blocks = item.blocks(area)

@@ -91,12 +91,15 @@ class Transcript(ScrollingColumn):
         self._append([item for turn in turns[same:] for item in _items(turn)])
         self._reveal_editor()
 
-    @Slot(object, object)
-    def go_to_node(self, turn: Turn, node: Node) -> None:
+    @Slot(object, object, str)
+    def go_to_node(self, turn: Turn, node: Node, words: str = "") -> None:
+        """Scroll to a message, and mark the words of a search there."""
         kind = "prompt" if node is turn.asked else "reply"
         for index, item in enumerate(self.column.items):
             if item.turn is turn and item.kind == kind:
                 self.go_to_message(index)
+                if words:
+                    self.find_bar.find_in_message(words, index)
 
     @Slot(int, str)
     def _open_page(self, index: int, address: str) -> None:

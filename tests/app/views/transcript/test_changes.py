@@ -82,3 +82,21 @@ def test_find_keeps_the_hits_after_a_reply_that_grows(transcript: Transcript, qt
     transcript.refresh(turn)
     qtbot.waitUntil(lambda: [hit.position.item for hit in bar.hits].count(1) == 2, timeout=PATIENCE_MS)
     assert [hit.position.item for hit in bar.hits] == [1, 1, 3]
+
+
+def test_a_search_in_all_chats_marks_its_words_in_the_message(transcript: Transcript, qtbot: QtBot) -> None:
+    """A result opened its chat, but nothing there was marked."""
+    turns = chat_of("A needle", "Hay", "Hay " * 4000 + "and a needle", "needles")
+    transcript.show_turns(turns)
+    bar = transcript.find_bar
+    transcript.go_to_node(turns[2], turns[2].last, '"a needle" hay')
+    qtbot.waitUntil(lambda: not bar.searching and bar.current >= 0, timeout=PATIENCE_MS)
+    assert [hit.position.item for hit in bar.hits if hit.position.item != 5] == [1, 3] and bar.hits[bar.current].position.item == 5
+    assert bar.isVisible() and not bar.field.hasFocus() and bar.field.text() == '"a needle" hay'
+    transcript.go_to_node(turns[3], turns[3].last, "needle")
+    qtbot.waitUntil(lambda: not bar.searching and bar.current == 2, timeout=PATIENCE_MS)
+    rect = transcript.column.rect_of(bar.hits[2].position)
+    top, bottom = transcript.visible_band()
+    assert rect is not None and top < rect.top() < bottom and len(bar.hits) == 3
+    transcript.clear()
+    assert bar.isHidden()
