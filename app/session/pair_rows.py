@@ -88,6 +88,11 @@ class PairRows(QObject):
             self.select(rows[0].id)
         self.changed.emit()
 
+    def clear_search(self) -> None:
+        """List all pairs and endpoints again."""
+        self.search, self.filter = "", "all"
+        self.changed.emit()
+
     def select(self, id: str) -> None:
         if id != self.selected:
             self.selected = id

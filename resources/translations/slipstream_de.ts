@@ -4430,6 +4430,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
+            <source>Can't fetch details. Check your network connection.</source>
+            <translation>Details konnten nicht abgerufen werden. Prüfen Sie Ihre Netzwerkverbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
         </message>
@@ -5022,6 +5027,11 @@
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>No pairs match this filter.</source>
             <translation>Kein Paar passt zu diesem Filter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Offline is on, so the hub can't be searched.</source>
+            <translation>„Offline“ ist eingeschaltet, daher kann der Hub nicht durchsucht werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -6185,13 +6195,13 @@
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
-            <source>Tool descriptions use {tokens}.</source>
-            <translation>Die Werkzeugbeschreibungen brauchen {tokens}.</translation>
+            <source>Tool Settings…</source>
+            <translation>Werkzeug-Einstellungen …</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
-            <source>Tools Settings…</source>
-            <translation>Werkzeug-Einstellungen …</translation>
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>Die Werkzeugbeschreibungen brauchen {tokens}.</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />

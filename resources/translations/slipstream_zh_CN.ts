@@ -4430,6 +4430,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />
+            <source>Can't fetch details. Check your network connection.</source>
+            <translation>无法获取详细信息。请检查网络连接。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
         </message>
@@ -5022,6 +5027,11 @@
             <location filename="../../app/views/models/picker_dialog.py" />
             <source>No pairs match this filter.</source>
             <translation>没有符合此筛选条件的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/picker_dialog.py" />
+            <source>Offline is on, so the hub can't be searched.</source>
+            <translation>“离线”已打开，因此无法搜索 Hub。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/picker_dialog.py" />
@@ -6185,13 +6195,13 @@
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
-            <source>Tool descriptions use {tokens}.</source>
-            <translation>工具描述占用 {tokens}。</translation>
+            <source>Tool Settings…</source>
+            <translation>工具设置…</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />
-            <source>Tools Settings…</source>
-            <translation>工具设置…</translation>
+            <source>Tool descriptions use {tokens}.</source>
+            <translation>工具描述占用 {tokens}。</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/tools_button.py" />

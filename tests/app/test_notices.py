@@ -153,9 +153,11 @@ def test_a_notice_goes_away_unless_it_needs_an_action(begin: Begin, monkeypatch:
         Notice("Downloaded.", stays=True),
         Notice("Newer.", actions=(NoticeAction("Add", lambda: done.append("added"), needed=True),)),
     ]
-    for notice in (*lasting, Notice("Exported."), Notice("Imported.", actions=(NoticeAction("Show", lambda: None),))):
+    for notice in (*lasting, Notice("Exported.")):
         app.services.notices.post(notice)
-    assert bar.findChild(QTimer).isActive()
+    assert bar.findChild(QTimer).isActive() and bar.findChild(QTimer).interval() == 1
+    app.services.notices.post(Notice("Imported.", actions=(NoticeAction("Show", lambda: None),)))
+    assert bar.findChild(QTimer).interval() == 3, "a choice takes longer than reading"
     app.until(lambda: app.notices == [notice.text for notice in lasting])
     assert not bar.findChild(QTimer).isActive()
     (add,) = bar.shown_actions

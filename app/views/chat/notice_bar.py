@@ -43,7 +43,7 @@ class NoticeBar(QFrame):
         self.more = small_label(theme, look="secondary")
         corner = column(row(self.more, self.close_button, spacing=2), None)
         row((body, 1), corner, margins=(16, 2, 4, 2), parent=self)
-        self._timer = QTimer(self, interval=SHOWN_MS)
+        self._timer = QTimer(self)
         self._timer.timeout.connect(self._remove_passing)
         notices.changed.connect(self._refresh)
         notices.posted.connect(self._wait)
@@ -52,8 +52,9 @@ class NoticeBar(QFrame):
     @Slot()
     def _wait(self) -> None:
         """Give the reader time from the latest notice on."""
-        if any(one.passing for one in self._notices.valid):
-            self._timer.start()
+        if passing := [one for one in self._notices.valid if one.passing]:
+            times = 3 if any(one.actions for one in passing) else 1  # a choice takes longer than reading
+            self._timer.start(times * SHOWN_MS)
 
     @Slot()
     def _remove_passing(self) -> None:

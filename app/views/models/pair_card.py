@@ -191,6 +191,8 @@ class PairCard(ScrollingPage):
         elif reason is not None:
             usual = LOADING_PAGE if one.why_not else "troubleshooting#a-download-stops"
             text, page = translated(reason), help_page(reason.code, usual)
+            if reason is problem and reason.code == "hub_unreachable":  # the user has only selected the pair
+                text, page = tr("Can't fetch details. Check your network connection."), ""
         elif state == "absent" and one.shown.drafter is not None and one.shown.drafter.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")
             page = help_page("repo_gated")
@@ -198,8 +200,7 @@ class PairCard(ScrollingPage):
             text, page = translated(one.shown.chat_problem), help_page(one.shown.chat_problem.code)
         self.problem.show_text(text, page)
         self.problem.setVisible(bool(text))
-        is_wrong = failed or (reason is not None and reason is problem)
-        self.problem.set_kind("error" if is_wrong and (reason is None or reason.code not in CODES) else "info")
+        self.problem.set_kind("error" if failed and (reason is None or reason.code not in CODES) else "info")
         self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
         self.turn_off.setVisible(reason is not None and reason.code == "offline")
         self.again.setVisible(reason is not None and reason is problem)

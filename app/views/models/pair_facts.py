@@ -17,7 +17,7 @@ _DRAFTED: tuple[SpeedKind, ...] = ("dflash", "chat", "code")
 
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     """Return the names and values of a pair's facts, most important first."""
-    shown, entry, drafter, unknown = one.shown, one.entry, one.shown.drafter, tr("Unknown")
+    shown, drafter = one.shown, one.shown.drafter
     downloads = {tr("Downloads"): tr("{count} in the last month", count=number(one.downloads))} if one.downloads else {}
     if one.from_hub and one.why_not and shown.pair is not None:
         return {tr("Model"): shown.pair.target, **downloads}
@@ -26,11 +26,9 @@ def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
         **_speeds(one, machine_measured),
         tr("Published speedups"): _reported(one),
         tr("Images"): tr("Sees images and pages of PDFs") if shown.sees else tr("Can't see images"),
-        tr("Context"): _context(shown) or unknown,
-        tr("License"): license_name(shown.license or (entry.license if entry else None) or "unknown"),
+        tr("Context"): _context(shown),
+        tr("License"): _licenses(one),
     }
-    if drafter and drafter.license:
-        facts[tr("License")] += ", " + tr("drafter: {license}", license=license_name(drafter.license))
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
     block = shown.config.block_size if shown.config else drafter.block_size if drafter else None
@@ -64,6 +62,13 @@ def license_name(id: str) -> str:
     if creative_commons := re.fullmatch(r"cc-([a-z-]+)-(\d\.\d)", id):
         return f"CC {creative_commons[1].upper()} {creative_commons[2]}"
     return names.get(id, id)
+
+
+def _licenses(one: Candidate) -> str:
+    """Return the known licenses of the target and the drafter."""
+    target, drafter = one.shown.license or (one.entry.license if one.entry else None), one.shown.drafter
+    of_drafter = tr("drafter: {license}", license=license_name(drafter.license)) if drafter and drafter.license else ""
+    return ", ".join(filter(None, (license_name(target) if target else "", of_drafter)))
 
 
 def _context(shown: Variant) -> str:

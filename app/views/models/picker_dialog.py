@@ -46,11 +46,11 @@ class PickerDialog(QDialog):
         super().__init__(parent)
         self._theme, self._picker, self._loader = theme, picker, loader
         self._awaits_model = False  # chosen in this window
+        picker.rows.clear_search()
         self.setWindowTitle(tr("Models"))
         window = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
         self.search = SearchField(theme, tr("Search models"), tr("Search models"))
-        self.search.setText(picker.rows.search)
         self.search.textChanged.connect(lambda text: picker.rows.narrow(text, picker.rows.filter))
         self.filters = QButtonGroup(self)
         names: dict[Filter, str] = {
@@ -198,7 +198,7 @@ class PickerDialog(QDialog):
         self.ask_hub.setText(tr("Try Again") if on else tr("Search the Hub"))
         self.ask_hub.setAccessibleName(tr("Search the hub again") if on else self.ask_hub.text())
         self.ask_hub.setVisible(bool(hub.problem) if on else bool(search) and not self._picker.loading)
-        self.turn_off.setVisible(on and bool(hub.problem) and is_offline())
+        self.turn_off.setVisible(on and is_offline() and not is_forced())
         problem = hub.problem if on and self._picker.rows.found else ""  # without rows, it is in place of the list
         self.hub_problem.setText(problem)
         for widget in (self.hub_problem, self.again):
@@ -206,6 +206,8 @@ class PickerDialog(QDialog):
 
     def _hub_text(self, search: str) -> str:
         hub = self._picker.hub_search
+        if not search and is_offline():
+            return tr("Offline is on, so the hub can't be searched.")
         if not search:
             return tr("Enter a model's name, or OWNER/NAME. Your search is sent to the hub.")
         if hub.problem:

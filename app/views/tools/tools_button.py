@@ -111,7 +111,7 @@ class ToolsButton(IconButton):
         menu.addSeparator()
         if self._cost:
             menu.addAction(self._cost).setEnabled(False)
-        menu.addAction(tr("Tools Settings…"), self.settings_requested.emit)
+        menu.addAction(tr("Tool Settings…"), self.settings_requested.emit)
         return menu
 
     def _add_server(self, menu: QMenu, config: ServerConfig, status: ServerStatus, on: bool) -> None:

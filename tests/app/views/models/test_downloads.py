@@ -36,8 +36,8 @@ def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     look_at(app, "zebra-1b")
     real, began, proceed = pair_survey.survey, threading.Event(), threading.Event()
 
-    def slow() -> pair_survey.Survey:
-        found = real()
+    def slow(macs: int) -> pair_survey.Survey:
+        found = real(macs)
         if not began.is_set():
             began.set()
             assert proceed.wait(60)
@@ -190,7 +190,18 @@ def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, 
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.services.picker.rows.current and app.services.picker.rows.current.shown.problem))
-    assert "without access to the model hub" in card(app).problem.label.text() and not card(app).main.isEnabled()
+    problem = card(app).problem.label
+    assert "without access to the model hub" in problem.text() and not card(app).main.isEnabled()
+    assert problem.property("look") == "secondary" and not {"Context", "License"} & set(card(app).facts.shown)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "https://hub.example")  # has no server
+    card(app).again.click()
+    app.until(lambda: problem.text() == "Can't fetch details. Check your network connection.")
+    assert problem.property("look") == "secondary" and card(app).again.isVisible()
+    downloads = app.services.picker.downloads
+    downloads.pairs[PAIR] = PairDownload("failed", note=EngineText("hub_unreachable", "Can't reach the hub."))
+    downloads.changed.emit()
+    assert problem.property("look") == "danger" and problem.text() != "Can't fetch details. Check your network connection."
     look_at(app, "demo")
     assert state(app) == "loaded" and card(app).isVisible() and not card(app).delete.isVisible()
     assert len(app.engine.measured) <= 1  # even though the result is not saved here

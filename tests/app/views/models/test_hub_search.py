@@ -160,9 +160,11 @@ def test_turning_off_offline_repeats_the_search(begin: Start, hub: LocalHub, mon
     monkeypatch.setattr(Hub, "search", checked_search)
     offline.set_offline(True)
     app = begin()
-    picker = searching(app, "zoo")
-    app.until(picker.turn_off.isVisible)
-    assert "Offline is on" in picker.empty.text()
+    picker = searching(app, "")
+    assert picker.turn_off.isVisible() and picker.empty.text() == "Offline is on, so the hub can't be searched."
+    picker.search.setText("zoo")
+    app.until(lambda: "hub.example" in picker.empty.text())
+    assert picker.turn_off.isVisible()
     picker.turn_off.click()
     checked(app, 1)
     assert not offline.is_offline() and not picker.turn_off.isVisible()
@@ -357,6 +359,12 @@ def test_a_search_without_matches_offers_the_hub(begin: Start, hub: LocalHub) ->
     picker.search.setText("nothing like it")
     app.until(lambda: "No models on the hub match" in picker.empty.text())
     assert not picker.ask_hub.isVisible()
+    picker.close()
+    app.until(lambda: app.window.dialogs.find(PickerDialog) is None)
+    opened(app)
+    picker, rows = app.dialog(PickerDialog), app.services.picker.rows
+    assert picker.search.text() == rows.search == "" and rows.filter == "all", "a new window lists all models"
+    app.until(picker.card.page.isVisible)
 
 
 @given(

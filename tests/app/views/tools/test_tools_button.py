@@ -67,7 +67,7 @@ def test_a_chat_has_no_tools_until_the_user_turns_them_on(app: Session, servers:
     app.ask("Hello")
     assert app.engine.requests[-1].tools == () and not button.is_active and servers.made[0].started == []
     menu = entries(button.make_menu())
-    assert list(menu) == ["Calculator", "Files", "Documents", "git&&hub → api.example", "Tools Settings…"]
+    assert list(menu) == ["Calculator", "Files", "Documents", "git&&hub → api.example", "Tool Settings…"]
     menu["Calculator"].trigger()
     assert app.session.chat.settings.tool_servers == ("Calculator",) and app.tools.builtin("calculator").enabled
     app.until(lambda: button.is_active and list(app.session.offered_tools) == ["calculator"])
