@@ -210,10 +210,10 @@ def test_without_a_network_local_pairs_can_be_used(begin: Start, hub: LocalHub, 
 def test_turning_off_offline_does_what_it_refused(begin: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     real = pair_survey.check_hub
 
-    def check(variant: Variant) -> Variant:  # the hub of the test is on this computer, where Offline has no effect
+    def check(variant: Variant, macs: int) -> Variant:  # the hub of the test is on this computer, where Offline has no effect
         if offline.is_offline():
             raise offline.refusal("hub.example")
-        return real(variant)
+        return real(variant, macs)
 
     monkeypatch.setattr("app.session.picker.check_hub", check)
     offline.set_offline(True)
