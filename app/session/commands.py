@@ -41,6 +41,7 @@ class Command:
         keys: the shortcuts; the first one is shown. They aren't editing keys: the chat list handles Delete.
         needs: whether there is something to act on, or why not.
         checked: whether the command is on, if it is a switch.
+        help: what the command does, in words that its title lacks; the palette finds these, too.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Command:
     visible: bool = True
     in_palette: bool = True
     exclusive: bool = False  # whether it turns off the other switches of its menu
+    help: str = ""
 
     @property
     def text(self) -> str:
@@ -332,7 +334,13 @@ class Commands(QObject):
                 thinking,
             ),
             Command("rolling", tr("Rolling &Window"), lambda: at.change(rolling=not rolling()), checked=rolling),
-            Command("compact", tr("Compact"), compactor.start, needs=lambda: compactor.can_compact),
+            Command(
+                "compact",
+                tr("Compact"),
+                compactor.start,
+                needs=lambda: compactor.can_compact,
+                help=tr("Summarize older messages to make room"),
+            ),
             Command("undo_compact", tr("Undo Compact"), compactor.undo, needs=lambda: compactor.can_undo),
             Command("edit", tr("&Edit Last Message"), edit, ("Ctrl+Shift+E",), asked),
             Command("regenerate", tr("&Regenerate Reply"), regenerate, ("Ctrl+R",), asked),

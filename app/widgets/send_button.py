@@ -1,10 +1,13 @@
-"""The button next to a message field, which sends or stops."""
+"""The buttons next to a message field: Send and Stop."""
+
+from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.text.language import tr
+from app.widgets.layout import row
 from app.widgets.theme import Theme
 
 SIDE = 34  # pixels at the default text size
@@ -13,21 +16,19 @@ SIDE = 34  # pixels at the default text size
 class SendButton(QAbstractButton):
     """A round button: an arrow for Send or a square for Stop."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, shape: Literal["send", "stop"]) -> None:
         super().__init__()
-        self._theme = theme
-        self._shape = ""
-        self._ready = False  # whether pressing the button has an effect
+        self._theme, self._shape = theme, shape
+        self._ready = shape == "stop"  # whether pressing the button has an effect
+        self.setAccessibleName(tr("Stop") if shape == "stop" else tr("Send"))
+        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Return)"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme.changed.connect(self.update)
         theme.text_resized.connect(self.updateGeometry)
 
-    def show_as(self, shape: str, ready: bool) -> None:
-        name = tr("Stop") if shape == "stop" else tr("Send")
-        self.setAccessibleName(name)
-        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Return)"))
-        self._shape, self._ready = shape, ready
+    def set_ready(self, ready: bool) -> None:
+        self._ready = ready
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -62,3 +63,21 @@ class SendButton(QAbstractButton):
             painter.setPen(QPen(QColor(colors.text), 1))
             painter.drawEllipse(area.adjusted(0.5, 0.5, -0.5, -0.5))
         painter.end()
+
+
+class SendButtons(QWidget):
+    """Stop and Send. During a reply, Send is shown only if there is a message to send."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.stop, self.send = SendButton(theme, "stop"), SendButton(theme, "send")
+        self.stop.hide()
+        row(self.stop, self.send, parent=self)
+
+    def show_state(self, running: bool, sendable: bool) -> None:
+        """Show one button or both. The focus moves from a button that goes away to the other one."""
+        for shown, other, visible in ((self.send, self.stop, sendable or not running), (self.stop, self.send, running)):
+            if not visible and shown.hasFocus():
+                other.show()
+                other.setFocus()
+            shown.setVisible(visible)

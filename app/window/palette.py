@@ -14,6 +14,7 @@ from app.session.chat_session import ChatSession
 from app.session.commands import Commands
 from app.storage.settings import Preset
 from app.text.language import tr
+from app.widgets.controls import announce, small_label
 from app.widgets.layout import column
 from app.widgets.rows import Index, Row, RowDelegate
 from app.widgets.theme import Theme, set_look
@@ -22,6 +23,7 @@ Item = TypeVar("Item")
 MAX_SHOWN = 60
 ROWS = 9
 COMMAND = Qt.ItemDataRole.UserRole
+HELP = Qt.ItemDataRole.UserRole + 1  # of a row that matches only by it
 _START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2  # scores
 
 
@@ -33,6 +35,12 @@ class PaletteCommand:
     where: str  # its menu, "Chat", or "Preset"
     do: Callable[[], object]
     keys: str = ""  # shortcut in the system's notation
+    help: str = ""  # is matched, too, and shown if nothing else matches
+
+    @property
+    def words(self) -> str:
+        """What the row shows even without a search, and what a search matches first."""
+        return f"{self.text} {self.where}"
 
 
 class Palette(QDialog):
@@ -57,7 +65,10 @@ class Palette(QDialog):
         self.list.setAccessibleName(tr("Commands"))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.itemClicked.connect(self._choose)
-        column(self.field, (self.list, 1), spacing=6, margins=(8, 8, 8, 8), parent=self)
+        self.empty = small_label(theme, look="secondary", elided=True)
+        self.empty.setContentsMargins(10, 4, 10, 6)
+        self.empty.hide()
+        column(self.field, (self.list, 1), self.empty, spacing=6, margins=(8, 8, 8, 8), parent=self)
         self.field.textChanged.connect(self._narrow)
         room = parent.size() if parent is not None else QSize(720, 560)
         self.setFixedWidth(min(580, room.width() - 32))
@@ -87,12 +98,18 @@ class Palette(QDialog):
     @Slot(str)
     def _narrow(self, words: str) -> None:
         self.list.clear()
-        for command in rank(words, self._commands, lambda command: f"{command.text} {command.where}")[:MAX_SHOWN]:
+        for command in rank(words, self._commands, lambda command: f"{command.words} {command.help}")[:MAX_SHOWN]:
             item = QListWidgetItem(command.text, self.list)
             item.setData(COMMAND, command)
-            accessible = ", ".join(part for part in (command.text, command.where, command.keys) if part)
+            help = "" if score(words, command.words) is not None else command.help
+            item.setData(HELP, help)
+            accessible = ", ".join(part for part in (command.text, command.where, command.keys, help) if part)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, accessible)
         self.list.setCurrentRow(0)
+        self.empty.setVisible(not self.list.count())
+        if not self.list.count():
+            self.empty.setText(tr("No results for “{words}”", words=words.strip()[:60]))
+            announce(self, self.empty.text())
         self._fit_height()
 
     def _fit_height(self) -> None:
@@ -123,7 +140,8 @@ def palette_commands(commands: Commands, session: ChatSession, library: ChatLibr
     for menu in commands.menus:
         for command, where in menu.commands():
             if command.visible and command.in_palette and command.can() is None:
-                found.append(PaletteCommand(command.plain_text, where, partial(commands.run, command), command.shortcut))
+                run = partial(commands.run, command)
+                found.append(PaletteCommand(command.plain_text, where, run, command.shortcut, command.help))
     for chat in sorted(library.entries.values(), key=lambda chat: -chat.changed):
         found.append(PaletteCommand(chat.title, tr("Chat"), partial(session.open_chat, chat.id)))
 
@@ -137,7 +155,8 @@ def palette_commands(commands: Commands, session: ChatSession, library: ChatLibr
 
 def _describe(index: Index) -> Row:
     command: PaletteCommand = index.data(COMMAND)
-    return Row(command.text, trailing=command.keys or command.where, extra_height=2)
+    help: str = index.data(HELP)
+    return Row(command.text, command.keys or command.where, excerpt=("", "", help) if help else None, extra_height=2)
 
 
 def score(letters: str, text: str) -> float | None:

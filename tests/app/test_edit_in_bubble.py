@@ -131,7 +131,7 @@ def test_an_edit_waits_for_the_reply_and_says_so(start: Start) -> None:
     app.send("One, edited")
     editor = app.window.composer.editor
     assert editor is not None and app.window.foot.waiting.isVisible() and editor.property("look") == "composer-waiting"
-    assert app.window.composer.button.accessibleName() == "Stop" and app.window.composer.button.isEnabled()
+    assert app.window.composer.stop_button.isVisible() and not app.window.composer.button.isVisible()
     gate.set()
     app.until(lambda: app.texts == [("One, edited", "Other.")])
     assert app.window.composer.editor is None

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.session.compaction import Compactor
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.window.palette import Palette, palette_commands, rank, score
 from tests.app.conftest import Running, Start
@@ -53,7 +55,10 @@ def open_palette(app: Running) -> Palette:
     return palette
 
 
-def test_commands_chats_and_presets_are_found_and_run_by_keyboard(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
+def test_commands_chats_and_presets_are_found_and_run_by_keyboard(
+    start: Start, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Compactor, "can_compact", True)
     app = start(data=tmp_path)
     palette = open_palette(app)
     found = {command.text: command for command in palette_commands(app.window.commands, app.session, app.library)}
@@ -67,8 +72,12 @@ def test_commands_chats_and_presets_are_found_and_run_by_keyboard(start: Start, 
         qtbot.keyClick(palette.field, key)
         rows.append(palette.list.currentIndex().row())
     assert rows == [0, palette.list.count() - 1, 0, 1, 2, 1, 10]
-    qtbot.keyClicks(palette.field, "zzzzzz")
-    assert palette.shown == []
+    for letters, first in (("conn", "Models…"), ("sum", "Compact")):
+        palette.field.setText(letters)
+        assert palette.shown[0].text == first and not palette.empty.isVisible()
+    palette.field.setText("zzzzzz")
+    assert palette.shown == [] and palette.empty.isVisible()
+    assert palette.empty.text() == "No results for “zzzzzz”"
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     qtbot.keyClick(palette.field, Qt.Key.Key_Escape)
     app.until(lambda: not app.window.findChildren(Palette))

@@ -118,10 +118,12 @@ def test_the_button_stops_a_reply(start: Start, qtbot: QtBot) -> None:
     view = opened(app)
     view.field.setPlainText("Quick")
     view.button.click()
-    assert view.button.accessibleName() == "Stop"
-    view.button.click()
+    assert view.stop_button.isVisible() and not view.button.isVisible()
+    qtbot.keyClicks(view.field, "More")
+    assert view.stop_button.isVisible() and view.button.isVisible()
+    view.stop_button.click()
     app.until(lambda: not app.services.quick.running)
-    assert view.button.accessibleName() == "Send"
+    assert view.button.isVisible() and not view.stop_button.isVisible() and view.field.toPlainText() == "More"
     assert app.services.quick.chat.turns[0].reply.reason == "cancelled"
 
 

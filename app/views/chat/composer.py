@@ -16,7 +16,7 @@ from app.views.chat.message_editor import MessageEditor
 from app.views.chat.message_field import MessageField
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.layout import column, row
-from app.widgets.send_button import SendButton
+from app.widgets.send_button import SendButtons
 from app.widgets.theme import Theme, set_look
 
 LONGEST_LINE = 400  # characters that can fit next to the controls
@@ -24,7 +24,7 @@ PAD = 8  # around everything
 
 
 class Composer(QFrame):
-    """A field for text and files, with a button that sends or stops.
+    """A field for text and files, with buttons that send and stop.
 
     While an earlier message is being edited in its bubble, the field shows the unsent message and can't be changed.
 
@@ -55,8 +55,10 @@ class Composer(QFrame):
         self.field.submitted.connect(message.submit)
         self.field.focused.connect(self.show_look)
         self.field.paged.connect(self.paged)
-        self.button = SendButton(theme)
-        self.button.clicked.connect(self._press)
+        self._buttons = SendButtons(theme)
+        self.button, self.stop_button = self._buttons.send, self._buttons.stop
+        self.button.clicked.connect(message.submit)
+        self.stop_button.clicked.connect(self.stop_requested)
         self.attach_button = IconButton(theme, "clip", tr("Attach files"))
         self.attach_button.clicked.connect(self.attach_requested)
         self.file_area = FileArea(theme, attachments, pages, self)
@@ -65,7 +67,7 @@ class Composer(QFrame):
         self._busy = False
         bottom = Qt.AlignmentFlag.AlignBottom
         self._controls = (self.attach_button, *controls)
-        self._line = row(*((control, 0, bottom) for control in self._controls), (self.field, 1), (self.button, 0, bottom))
+        self._line = row(*((control, 0, bottom) for control in self._controls), (self.field, 1), (self._buttons, 0, bottom))
         chips = (tool_chips,) if tool_chips is not None else ()
         self._column = column(self.file_area, *chips, self._line, spacing=2, margins=(PAD,) * 4, parent=self)
         self.is_stacked = False  # whether the field is above the controls
@@ -93,13 +95,13 @@ class Composer(QFrame):
     def _arrange(self) -> None:
         """Put the field above the controls if its text doesn't fit next to them."""
         text = self.text
-        taken = sum(one.sizeHint().width() + self._line.spacing() for one in (*self._controls, self.button) if not one.isHidden())
+        taken = sum(one.sizeHint().width() + self._line.spacing() for one in (*self._controls, self._buttons) if not one.isHidden())
         room = self.contentsRect().width() - 2 * PAD - taken - 2 * round(self.field.document().documentMargin()) - 1
         is_long = "\n" in text or len(text) > LONGEST_LINE or self.field.fontMetrics().horizontalAdvance(text) > room
         if is_long == self.is_stacked:
             return
         self.is_stacked = is_long
-        place = self._line.indexOf(self.button)
+        place = self._line.indexOf(self._buttons)
         if is_long:
             self._line.removeWidget(self.field)
             self._line.insertStretch(place - 1, 1)
@@ -166,18 +168,6 @@ class Composer(QFrame):
     def _has_message(self) -> bool:
         return not self._message.is_edit and bool(self._message.text.strip() or self._attachments.files)
 
-    @property
-    def _stops(self) -> bool:
-        """Whether the button stops the reply: no message is there, or it waits."""
-        return self._busy and (not self._has_message or bool(self._message.note))
-
-    @Slot()
-    def _press(self) -> None:
-        if self._stops:
-            self.stop_requested.emit()
-        else:
-            self._message.submit()
-
     def show_look(self) -> None:
         """Show whether the field has the focus, and whether its message waits."""
         waits = bool(self._message.note) and not self._message.is_edit
@@ -188,11 +178,10 @@ class Composer(QFrame):
     def _show_button(self) -> None:
         self.show_look()
         obstacle = "" if self._message.is_edit else self._message.obstacle
-        stops = self._stops
-        self.button.show_as("stop" if stops else "send", stops or (self._has_message and not obstacle))
-        self.button.setEnabled(stops or not (obstacle or self._message.is_edit))
-        if obstacle and not stops:
-            self.button.setToolTip(as_tooltip(obstacle))
+        self._buttons.show_state(self._busy, self._has_message and not self._message.note)
+        self.button.set_ready(self._has_message and not obstacle)
+        self.button.setEnabled(not (obstacle or self._message.is_edit))
+        self.button.setToolTip(as_tooltip(obstacle) if obstacle else tr("Send (Return)"))
 
     @Slot()
     def _show_files(self) -> None:

@@ -16,7 +16,7 @@ from app.views.transcript.transcript import Transcript
 from app.widgets.controls import announce, button, small_label
 from app.widgets.growing_field import GrowingField
 from app.widgets.layout import SCREEN_SHARE, column, row
-from app.widgets.send_button import SendButton
+from app.widgets.send_button import SendButtons
 from app.widgets.theme import Theme, set_look
 
 WIDTH, HEIGHT = 560, 460  # with a reply, at the default text size
@@ -44,8 +44,10 @@ class QuickWindow(QDialog):
         set_look(composer, "composer")
         self.field = GrowingField(tr("Message Slipstream"), parent=composer)
         self.field.setAccessibleName(tr("Message"))
-        self.button = SendButton(theme)
-        row((self.field, 1), (self.button, 0, Qt.AlignmentFlag.AlignBottom), margins=(PAD,) * 4, parent=composer)
+        self._buttons = SendButtons(theme)
+        self.button, self.stop_button = self._buttons.send, self._buttons.stop
+        self.stop_button.setToolTip(tr("Stop"))  # Esc closes the window
+        row((self.field, 1), (self._buttons, 0, Qt.AlignmentFlag.AlignBottom), margins=(PAD,) * 4, parent=composer)
         self.model = small_label(theme, look="faint", elided=True)
         self.open_button = button(tr("Open in Slipstream"), tr("Go on in the main window"), "quiet", self.open_requested.emit)
         foot = row((self.model, 1), self.open_button)
@@ -56,7 +58,8 @@ class QuickWindow(QDialog):
         self.field.submitted.connect(quick.submit)
         self.field.textChanged.connect(lambda: quick.write(self.field.toPlainText()))
         self.field.textChanged.connect(self._show_state)
-        self.button.clicked.connect(self._press)
+        self.button.clicked.connect(quick.submit)
+        self.stop_button.clicked.connect(quick.stop)
         for keys, act in ((QKeySequence.StandardKey.Close, self.close), (QKeySequence.StandardKey.New, quick.restart)):
             QShortcut(keys, self).activated.connect(act)
         QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self.open_requested)
@@ -72,18 +75,6 @@ class QuickWindow(QDialog):
         self._show_turns()
         self._show_state()
 
-    @property
-    def _stops(self) -> bool:
-        """Whether the button stops the reply: no message is there, or it waits."""
-        return self._quick.running and (not self._quick.text.strip() or bool(self._quick.note))
-
-    @Slot()
-    def _press(self) -> None:
-        if self._stops:
-            self._quick.stop()
-        else:
-            self._quick.submit()
-
     @Slot()
     def _show_text(self) -> None:
         if self._quick.text != self.field.toPlainText():
@@ -93,9 +84,9 @@ class QuickWindow(QDialog):
     @Slot()
     def _show_state(self) -> None:
         self.waiting.show_text(self._quick.note)
-        self.button.show_as("stop" if self._stops else "send", self._stops or bool(self._quick.text.strip()))
-        if self._stops:
-            self.button.setToolTip(tr("Stop"))  # Esc closes the window
+        has_message = bool(self._quick.text.strip())
+        self._buttons.show_state(self._quick.running, has_message and not self._quick.note)
+        self.button.set_ready(has_message)
         loader = self._loader
         if loader.progress is not None:
             text = f"{tr('Loading…')} {percent(loader.progress.fraction)}"
