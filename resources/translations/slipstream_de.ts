@@ -420,6 +420,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Summarize older messages to make room</source>
+            <translation>Ältere Nachrichten zusammenfassen, um Platz zu schaffen</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Un&amp;pin Chat</source>
             <translation>Chat nicht mehr an&amp;heften</translation>
         </message>
@@ -2694,6 +2699,11 @@
             <translation>Nachricht an Slipstream</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send (Return)</source>
+            <translation>Senden (Eingabetaste)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>Dateien und Bilder hier ablegen, um sie anzuhängen</translation>
@@ -2757,11 +2767,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>Kopie dieses Chats an einem anderen Ort sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Summarize older messages to make room</source>
-            <translation>Ältere Nachrichten zusammenfassen, um Platz zu schaffen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -7257,11 +7262,6 @@
             <location filename="../../app/widgets/secret_texts.py" />
             <source>Stored in the keychain.</source>
             <translation>Im Schlüsselbund gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/send_button.py" />
-            <source>Send (Return)</source>
-            <translation>Senden (Eingabetaste)</translation>
         </message>
         <message>
             <location filename="../../app/widgets/send_button.py" />

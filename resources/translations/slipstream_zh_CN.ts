@@ -420,6 +420,11 @@
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
+            <source>Summarize older messages to make room</source>
+            <translation>总结较早的消息以腾出空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/commands.py" />
             <source>Un&amp;pin Chat</source>
             <translation>取消置顶对话(&amp;P)</translation>
         </message>
@@ -2694,6 +2699,11 @@
             <translation>给 Slipstream 发消息</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Send (Return)</source>
+            <translation>发送（回车）</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dropped.py" />
             <source>Drop files and images to attach them</source>
             <translation>拖放文件和图像即可附加</translation>
@@ -2757,11 +2767,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Save a copy of this chat to another location</source>
             <translation>将此对话的副本存储到其他位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Summarize older messages to make room</source>
-            <translation>总结较早的消息以腾出空间</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -7257,11 +7262,6 @@
             <location filename="../../app/widgets/secret_texts.py" />
             <source>Stored in the keychain.</source>
             <translation>存储在钥匙串中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/send_button.py" />
-            <source>Send (Return)</source>
-            <translation>发送（回车）</translation>
         </message>
         <message>
             <location filename="../../app/widgets/send_button.py" />
