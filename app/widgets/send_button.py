@@ -75,7 +75,7 @@ class SendButtons(QWidget):
         row(self.stop, self.send, parent=self)
 
     def show_state(self, running: bool, sendable: bool) -> None:
-        """Show one button or both. The focus moves from a button that goes away to the other one."""
+        """Show one button or both. The other one gets the focus of one that is hidden."""
         for shown, other, visible in ((self.send, self.stop, sendable or not running), (self.stop, self.send, running)):
             if not visible and shown.hasFocus():
                 other.show()

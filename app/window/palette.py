@@ -39,7 +39,7 @@ class PaletteCommand:
 
     @property
     def words(self) -> str:
-        """What the row shows even without a search, and what a search matches first."""
+        """The text that every row shows."""
         return f"{self.text} {self.where}"
 
 
