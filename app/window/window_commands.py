@@ -31,7 +31,7 @@ def dialog_commands(dialogs: Dialogs, loader: PairLoader, tuning: TuningRunner) 
 
     show_tools, show_shortcuts = partial(dialogs.show_settings, "tools"), partial(dialogs.show_help, SHORTCUTS)
     return (
-        Command("models", tr("&Models…"), dialogs.show_models, ("Ctrl+Shift+M",), help=tr("Add a pair or a connection")),
+        Command("models", tr("&Models…"), dialogs.show_models, ("Ctrl+Shift+M",), help=tr("Add a pair, a Mac, or a connection")),
         Command("tune", tr("Tune &Drafter…"), dialogs.show_tuning, needs=tunable),
         Command("tools", tr("&Tools…"), show_tools),
         Command("tool_calls", tr("Tool Calls…"), dialogs.show_calls),
