@@ -172,7 +172,9 @@ class Transcript(ScrollingColumn):
         self.message_actions.editing = node
         for index, item in enumerate(self.column.items):
             if item.kind == "prompt":
-                self.column.entries[index].pinned = self._edits(item)
+                entry = self.column.entries[index]
+                entry.pinned = self._edits(item)
+                entry.deferred = entry.deferred and not entry.pinned  # the editor gets the focus now
         self.message_actions.editing_changed.emit()
         self._reveal_editor()
 
