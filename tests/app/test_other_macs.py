@@ -122,11 +122,11 @@ def test_a_canceled_mac_is_neither_listed_nor_kept(made: Made, workers: Workers)
     assert macs.in_use == ("b:47820",)
 
 
-def test_pairs_are_estimated_for_the_macs_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_estimated_for_the_macs_in_use(places: None, monkeypatch: pytest.MonkeyPatch) -> None:
     alone, two = ({one.id: one for one in survey(macs).candidates if one.family} for macs in (1, 2))
     assert {id for id in two if two[id].shown.undivided} == {id for id in two if two[id].family not in SHARDABLE}
     fits = [(alone[id].shown.fit, one.shown.fit) for id, one in two.items() if one.shown.fit is not None]
-    assert fits and all(one is not None and half.needed < one.needed for one, half in fits)
+    assert fits and all(one is not None and half.needed < one.needed for one, half in fits if one is None or one.needed > GB)
     monkeypatch.setattr(machine, "load_facts", lambda: EVEN)
     record_link(2, 0.001)
     predicted = Estimator(2).from_files(Variant(), [FOUR_BITS], (5 * GB, 0)).speeds["plain"]
