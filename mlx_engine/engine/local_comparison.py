@@ -49,11 +49,14 @@ def compare(engine: Loader, request: Compare, cancel: threading.Event) -> Iterat
     """Run a comparison on this computer; see `Comparison`.
 
     If drafters are loaded, their speeds are saved, so that the fastest one can be loaded later. Speeds of replies that ran at the
-    same time aren't.
+    same time, and of several computers, aren't.
     """
 
     def is_loaded(pair: LoadPair) -> bool:
         return engine.folders == (pair.target, pair.drafter) and (pair.tuned or not engine.pair.info.tuned)
+
+    def is_alone() -> bool:
+        return engine.pair.model.sharding is None
 
     def load(pair: LoadPair) -> Iterator[Event]:
         if not is_loaded(pair):
@@ -61,7 +64,7 @@ def compare(engine: Loader, request: Compare, cancel: threading.Event) -> Iterat
                 yield event
                 if cancel.is_set():
                     return
-        if not engine.pair.history.costs.table.reliable:
+        if is_alone() and not engine.pair.history.costs.table.reliable:
             yield from calibrate(engine.pair, cancel)
 
     def measure(asked: GenerationRequest, baseline: CompletedReply, reply: CompletedReply, at: int) -> TextDifference:
@@ -69,9 +72,9 @@ def compare(engine: Loader, request: Compare, cancel: threading.Event) -> Iterat
             return difference(engine.pair, asked, baseline.tokens, reply.tokens, at)
 
     comparison = Comparison(request, cancel, partial(_info, engine), measure, is_loaded)
-    usual = not request.together and not any(one.exact or one.width for one in request.requests)
+    usual = request.pairs and not request.together and not any(one.exact or one.width for one in request.requests)
     for event in play(comparison.steps(), load, lambda asked: engine.steps(asked, cancel)):
-        if isinstance(event, ContestantResult) and request.pairs and usual and event.runs and event.proposer != "lookup":
+        if usual and isinstance(event, ContestantResult) and event.runs and event.proposer != "lookup" and is_alone():
             assert engine.folders is not None
             record_speeds(speed_key(*engine.folders), event.runs)
         yield event

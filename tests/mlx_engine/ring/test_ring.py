@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from mlx_engine.calibration import saved_calibration
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.events import Commit, CompletedReply, Event, PairInfo
+from mlx_engine.contract.events import Commit, CompareResult, CompletedReply, Event, PairInfo
 from mlx_engine.contract.requests import (
     AttachedImage,
     Calibrate,
+    Compare,
     CountTokens,
     GenerationRequest,
     LoadPair,
     Message,
     Request,
     SelectKernels,
+    with_drafters,
 )
 from mlx_engine.contract.whole_replies import fold
 from mlx_engine.engine.bridge import to_iter
@@ -27,6 +30,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.models.configs.shardable import SHARDABLE
 from mlx_engine.models.library.link_times import link_seconds
 from mlx_engine.models.library.pair import demo_pair
+from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.ring.pairing import KnownWorker
 from mlx_engine.ring.ring_engine import RingEngine
 from mlx_engine.ring.ring_plan import RingPlan
@@ -90,6 +94,20 @@ def test_the_link_is_measured(demo_ring: RingEngine) -> None:
 def test_tokens_are_counted(demo_ring: RingEngine, demo: Engine) -> None:
     request = CountTokens(GenerationRequest(messages=(Message("user", "Hello"),)))
     assert list(to_iter(demo_ring, request)) == [demo.count_tokens(request)]
+
+
+def test_speeds_of_several_computers_are_not_saved_as_those_of_this_one(demo_ring: RingEngine) -> None:
+    """Auto would choose a drafter for one computer by them."""
+    target, drafter = demo_pair()
+
+    def saved() -> object:
+        return MeasuredSpeeds().rates(speed_key(target, drafter)), *saved_calibration.folder("calibration").glob("*")
+
+    before = saved()
+    request = tokens(PROMPT, max_tokens=33, ignore_eos=True)
+    *_, end = to_iter(demo_ring, Compare((request,), with_drafters(target, (drafter,))))
+    assert isinstance(end, CompareResult) and all(one.verdict == "identical" for one in end.results)
+    assert saved() == before
 
 
 def test_a_killed_rank_ends_the_reply_with_what_it_has(demo_ring: RingEngine, workers: list[RunningWorker]) -> None:
