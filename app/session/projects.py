@@ -114,7 +114,7 @@ class Projects(QObject):
         if model is not None and self._recent.is_gone(model):
             text = tr("“{model}” isn't on this computer. Choose another model in Project Settings.", model=model.name)
             self._notices.post(Notice(text, "error", until="chat", topic="project"))
-        elif model is not None:
+        elif model is not None and not self._recent.in_use(model):
             self._recent.use(model)
 
     @Slot()

@@ -43,6 +43,11 @@ class RecentModels(QObject):
     def in_use(self, one: RecentModel) -> bool:
         return self._loader.pair is not None and one.place == self._loaded.place
 
+    def macs_to_load_on(self, one: RecentModel) -> int:
+        """How many Macs would run the model in use if it were loaded again, or 0 if it runs on these already."""
+        loaded, workers = self._loader.loaded_from, self._loader.workers()
+        return 1 + len(workers) if self.in_use(one) and loaded is not None and loaded.workers != workers else 0
+
     @property
     def why_not(self) -> str:
         """Why no model can be switched to now, or an empty string."""
@@ -64,8 +69,8 @@ class RecentModels(QObject):
         return min(pairs, key=lambda pair: pair[1])[0] if pairs and not one.connection else None
 
     def use(self, one: RecentModel) -> None:
-        """Load the pair, or connect to the server, unless it is in use."""
-        if self.in_use(one):
+        """Load the pair, or connect to the server, unless it is in use. Load it again if other Macs were chosen since."""
+        if self.in_use(one) and not self.macs_to_load_on(one):
             return
         if one.connection:
             self._picker.connect_to(one.connection)

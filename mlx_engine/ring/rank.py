@@ -1,8 +1,24 @@
 """What the processes of all ranks do alike."""
 
 import os
+import subprocess
 import tempfile
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
+
+from mlx_engine.hardware.child_process import module_command
+
+
+def start_rank(module: str) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
+    """Start a rank's process. Return it, and the pipes to and from it."""
+    process = subprocess.Popen(
+        module_command(module),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # MLX reports lost ranks there
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout
+    return process, process.stdin, process.stdout
 
 
 def own_pipes() -> tuple[BinaryIO, BinaryIO]:

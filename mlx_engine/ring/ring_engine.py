@@ -2,7 +2,6 @@
 
 import logging
 import os
-import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,12 +23,12 @@ from mlx_engine.contract.requests import (
     SavePrompts,
     UnloadPair,
 )
-from mlx_engine.hardware.child_process import module_command
 from mlx_engine.models.configs.shardable import sharding_problem
 from mlx_engine.models.files.checkpoint import read_config
 from mlx_engine.models.files.loadable import check_loadable
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.ring.links import RING_ENDED
+from mlx_engine.ring.rank import start_rank
 from mlx_engine.ring.ring_plan import RingPlan
 
 log = logging.getLogger(__name__)
@@ -68,18 +67,10 @@ class _Leader:
     """
 
     def __init__(self, plan: RingPlan, ended: "Callable[[_Leader], None]") -> None:
-        self._process = subprocess.Popen(
-            module_command("mlx_engine.ring.leader"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # MLX reports lost ranks there
-            start_new_session=True,
-        )
-        assert self._process.stdin and self._process.stdout
-        self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)
-        self._events = Connection(os.dup(self._process.stdout.fileno()), writable=False)
-        self._process.stdin.close()
-        self._process.stdout.close()
+        self._process, to_rank, from_rank = start_rank("mlx_engine.ring.leader")
+        with to_rank, from_rank:
+            self._requests = Connection(os.dup(to_rank.fileno()), readable=False)
+            self._events = Connection(os.dup(from_rank.fileno()), writable=False)
         self.runs: dict[int, _RingRun] = {}
         self.reason = RING_ENDED
         self._is_ending = False

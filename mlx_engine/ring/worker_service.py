@@ -5,7 +5,6 @@ This process uses no MLX, so it always answers. It ends the child when the leade
 
 import hashlib
 import logging
-import subprocess
 import threading
 import time
 from collections.abc import Sequence
@@ -16,12 +15,12 @@ from typing import Any
 
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import data_folder
-from mlx_engine.hardware.child_process import module_command
 from mlx_engine.models.library.library import model_name
 from mlx_engine.network.channel import Channel, free_address, listen
 from mlx_engine.network.frames import ChannelClosed, read_frame, write_frame
 from mlx_engine.ring.model_copy import receive_model
 from mlx_engine.ring.pairing import WorkerIdentity, meet_leader
+from mlx_engine.ring.rank import start_rank
 from mlx_engine.ring.ring_plan import ALIVE_S, SILENT_S
 from mlx_engine.ring.worker_models import find_model
 
@@ -136,17 +135,10 @@ class _RankRun:
 
     def __init__(self, channel: Channel, folder: Path, ended: threading.Event, silent_s: float) -> None:
         self._channel, self._folder, self._ended, self._silent_s = channel, folder, ended, silent_s
-        self._child = subprocess.Popen(
-            module_command("mlx_engine.ring.follower"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # MLX reports lost ranks there
-            start_new_session=True,
-        )
+        self._child, self._requests, self._answers = start_rank("mlx_engine.ring.follower")
 
     def run(self) -> None:
         """Pass messages on until the leader is gone or the child has ended."""
-        assert self._child.stdin is not None
         answering = threading.Thread(target=self._answer, daemon=True)
         answering.start()
         try:
@@ -156,9 +148,9 @@ class _RankRun:
                     case ["alive"]:
                         pass
                     case ["ring", int(rank), [*addresses]]:
-                        write_frame(self._child.stdin, [rank, addresses, str(self._folder)])
+                        write_frame(self._requests, [rank, addresses, str(self._folder)])
                     case message:
-                        write_frame(self._child.stdin, message)
+                        write_frame(self._requests, message)
         except (BrokenPipeError, ValueError):  # the child has ended, which `_answer` reports
             answering.join(self._silent_s)
         finally:
@@ -170,10 +162,9 @@ class _RankRun:
 
     def _answer(self) -> None:
         """Pass on what the child answers, until it has ended."""
-        assert self._child.stdout is not None
         with suppress(ChannelClosed):
             while True:
-                self._channel.send(read_frame(self._child.stdout))
+                self._channel.send(read_frame(self._answers))
         with suppress(ChannelClosed):
             if not self._ended.is_set():
                 self._channel.send(["failed", "The process that runs the model has ended."])

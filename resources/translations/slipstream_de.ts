@@ -4265,6 +4265,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
+            <source>Load on this Mac only</source>
+            <translation>Nur auf diesem Mac laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Load on {count} Macs</source>
+            <translation>Auf {count} Macs laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
             <source>No drafter</source>
             <translation>Kein Drafter</translation>
         </message>

@@ -4265,6 +4265,16 @@
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
+            <source>Load on this Mac only</source>
+            <translation>仅在这台 Mac 上载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
+            <source>Load on {count} Macs</source>
+            <translation>在 {count} 台 Mac 上载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/model_menu.py" />
             <source>No drafter</source>
             <translation>无草稿模型</translation>
         </message>

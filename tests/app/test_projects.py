@@ -189,6 +189,9 @@ def test_the_model_of_a_project_is_loaded_for_a_new_chat(begin: Begin, tmp_path:
     app.session.new_chat()
     app.session.open_chat(next(iter(app.library.entries)))
     assert len(loaded) == 1, "an existing chat changes no model"
+    app.loader.loaded_from, app.loader.workers = LoadPair(target, drafter), lambda: ("mac:1",)
+    projects.new_chat(one)
+    assert len(loaded) == 1, "the model in use isn't loaded again, even if another Mac was switched on"
 
 
 def test_a_connection_that_is_gone_is_reported(begin: Begin) -> None:

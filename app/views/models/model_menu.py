@@ -195,7 +195,9 @@ class ModelRow(QFrame):
         found = row.shown if row is not None else None
         fit = "" if found is None or found.fit is None else fit_text(found.fit.verdict, found.slow)
         sees = "" if row is None else row.sees
-        state = tr("In use") if self._recent.in_use(one) else ""
+        state, macs = tr("In use") if self._recent.in_use(one) else "", self._recent.macs_to_load_on(one)
+        if macs:
+            state = tr("Load on {count} Macs", count=macs) if macs > 1 else tr("Load on this Mac only")
         self.dot.color = "" if found is None or found.fit is None else fit_color(found.fit.verdict, found.slow)
         self.dot.is_server = bool(one.connection)
         self.dot.setToolTip(as_tooltip(tr("Connection") if one.connection else fit))

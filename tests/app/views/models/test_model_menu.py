@@ -139,6 +139,31 @@ def test_a_click_switches_to_a_pair_or_a_connection(start: Start, surveyless: No
     assert app.window.dialogs.find(PickerDialog) is not None
 
 
+def test_a_click_loads_the_model_in_use_again_on_the_macs_chosen_since(
+    start: Start, surveyless: None, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It did nothing, although the pair ran without the Mac that had been switched on."""
+    app = start()
+    load(app, "A")
+    loads: list[tuple[str, ...]] = []
+
+    def load_on(pair: LoadPair) -> None:
+        loads.append(app.loader.workers())
+        app.loader.loaded_from = replace(pair, workers=loads[-1])
+
+    monkeypatch.setattr(app.loader, "load", load_on)
+    for workers, offer in ((("mac:1",), "Load on 2 Macs"), ((), "Load on this Mac only")):
+        app.loader.workers = lambda workers=workers: workers  # type: ignore[misc]
+        menu = open_menu(app)
+        assert [row.state.text() for row in menu.rows] == [offer, ""] and offer in menu.rows[0].name.accessibleName()
+        qtbot.mouseClick(menu.rows[0].state, Qt.MouseButton.LeftButton)
+        assert loads[-1] == workers and not menu.isVisible()
+        menu = open_menu(app)
+        assert menu.rows[0].state.text() == "In use"
+        menu.rows[0].name.click()
+    assert len(loads) == 2, "the pair runs on these Macs already"
+
+
 def test_arrow_keys_move_between_models_and_return_chooses(start: Start, surveyless: None, qtbot: QtBot) -> None:
     """Down went to the pin of the same row, and Return did nothing."""
     app = start()
