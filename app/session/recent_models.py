@@ -44,7 +44,10 @@ class RecentModels(QObject):
         return self._loader.pair is not None and one.place == self._loaded.place
 
     def macs_to_load_on(self, one: RecentModel) -> int:
-        """How many Macs would run the model in use if it were loaded again, or 0 if it runs on these already."""
+        """How many Macs would run the model in use if it were loaded again.
+
+        0 if it runs on these Macs already.
+        """
         loaded, workers = self._loader.loaded_from, self._loader.workers()
         return 1 + len(workers) if self.in_use(one) and loaded is not None and loaded.workers != workers else 0
 
@@ -69,7 +72,10 @@ class RecentModels(QObject):
         return min(pairs, key=lambda pair: pair[1])[0] if pairs and not one.connection else None
 
     def use(self, one: RecentModel) -> None:
-        """Load the pair, or connect to the server, unless it is in use. Load it again if other Macs were chosen since."""
+        """Load the pair, or connect to the server, unless it is in use.
+
+        A pair is loaded again if other Macs were chosen since.
+        """
         if self.in_use(one) and not self.macs_to_load_on(one):
             return
         if one.connection:

@@ -130,7 +130,9 @@ def _machine(report: dict[str, Any]) -> str:
         return f"server {remote}"
     machine = report["machine"]
     facts = machine.get("facts")
-    return f"{facts['name']}, {installed_gb(facts['memory_bytes'])} GB" if facts else str(machine["device"])
+    name = f"{facts['name']}, {installed_gb(facts['memory_bytes'])} GB" if facts else str(machine["device"])
+    others = int(machine.get("computers") or 1) - 1  # earlier reports lack them
+    return f"{name}, and {others} more" if others > 0 else name
 
 
 def _number(value: Any) -> float | None:

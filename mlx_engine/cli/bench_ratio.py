@@ -9,8 +9,9 @@ from typing import Any
 
 _CONDITIONS = {
     "pair": ("name", "family", "block_size", "drafter_weights", "tuned", "remote"),
-    "machine": ("system", "device", "blas", "threads", "mlx", "mlx_lm"),
+    "machine": ("system", "device", "blas", "threads", "mlx", "mlx_lm", "computers"),
 }
+_SETTINGS = {"set": None, "max_tokens": None, "temperature": 0.0, "thinking": False}  # and what they were in earlier reports
 _RESAMPLES = 2000
 
 
@@ -42,17 +43,17 @@ def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
     The runs of the two reports aren't interleaved, so a disturbance affects only one report.
     """
-    differs = [
-        {"what": f"{part}: {name.replace('_', ' ')}", "a": a[part].get(name), "b": b[part].get(name)}
+    found = [
+        (f"{part}: {name.replace('_', ' ')}", *(each[part].get(name, 1 if name == "computers" else None) for each in (a, b)))
         for part, names in _CONDITIONS.items()
         for name in names
-        if a[part].get(name) != b[part].get(name)
     ]
-    differs += [{"what": name, "a": a.get(name), "b": b.get(name)} for name in ("set", "max_tokens") if a.get(name) != b.get(name)]
-    of_a, of_b = rates(a), rates(b)
+    found += [(name.replace("_", " "), a.get(name, usual), b.get(name, usual)) for name, usual in _SETTINGS.items()]
+    differs = [{"what": what, "a": of_a, "b": of_b} for what, of_a, of_b in found if of_a != of_b]
+    ours, theirs = rates(b), rates(a)
     return {
         "differs": differs,
-        "ways": {mode: asdict(ratio) for mode in of_a if mode in of_b and (ratio := _ratio(of_b[mode], of_a[mode]))},
+        "ways": {mode: asdict(ratio) for mode in theirs if mode in ours and (ratio := _ratio(ours[mode], theirs[mode]))},
         "dflash_over_plain": [a["ratio"], b["ratio"]],
         "tokens_per_round": [a["dflash"]["tokens_per_round"], b["dflash"]["tokens_per_round"]],
     }

@@ -81,7 +81,7 @@ def describe(info: PairInfo, name: str, settings: BenchSettings, load_before: li
             "tuned": info.tuned,
             "remote": info.remote,
         },
-        "machine": _machine(load_before, load_averages()),
+        "machine": _machine(load_before, load_averages()) | {"computers": info.computers},
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "set": name,
         "source": asdict(PUBLISHED_SETS[name]) if name in PUBLISHED_SETS else None,

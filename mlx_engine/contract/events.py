@@ -64,6 +64,7 @@ class PairInfo:
         why_not_fastest: why Auto doesn't use the drafter that was fastest here, or None.
         can_see: whether requests can have images.
         why_cannot_see: why the target can't see here although its family can, or None.
+        computers: how many computers run the target together.
     """
 
     name: str
@@ -94,6 +95,7 @@ class PairInfo:
     why_not_fastest: EngineText | None = None
     can_see: bool = False
     why_cannot_see: EngineText | None = None
+    computers: int = 1
 
 
 @dataclass(frozen=True)

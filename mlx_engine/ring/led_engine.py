@@ -151,4 +151,5 @@ class LedEngine(Engine):
             yield from super()._combine(source, drafter, drafter_bits, tuned)
 
     def _with_measurements(self, pair: LoadedPair) -> PairInfo:
-        return replace(pair.info, calibrated=True, kernels_selected=True)
+        assert pair.model.sharding is not None
+        return replace(pair.info, calibrated=True, kernels_selected=True, computers=pair.model.sharding.group.size())

@@ -127,6 +127,12 @@ def test_a_comparison_lists_differing_conditions() -> None:
     assert found["differs"] == [{"what": "pair: name", "a": "small", "b": "large"}]
     assert found["ways"]["plain"]["value"] == pytest.approx(0.5)
     assert "Different pair: name: small and large" in bench_ratio.table(found)
+    earlier, sampled = report("small", 100.0), report("small", 100.0) | {"temperature": 1.0, "thinking": False}
+    sampled["machine"]["computers"] = 2
+    assert bench_ratio.table(bench_ratio.compare(earlier, sampled)).splitlines()[:2] == [
+        "Different machine: computers: 1 and 2",
+        "Different temperature: 0.0 and 1.0",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"replies": [{}]}'])

@@ -48,6 +48,10 @@ def test_a_line_has_the_paper_s_result_for_the_same_pair_and_settings() -> None:
         assert ReportLine.of(report(**changed)).paper is None
 
 
+def test_a_line_says_how_many_computers_ran_the_pair() -> None:
+    assert ReportLine.of(report(machine__computers=2)).machine == "Apple M4 Max, 64 GB, and 1 more"
+
+
 def test_every_set_of_the_paper_is_a_published_set_and_sampling_accepts_less() -> None:
     found = 0
     for target in ("Qwen3-4B", "Qwen3-8B"):

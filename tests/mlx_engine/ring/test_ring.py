@@ -67,7 +67,7 @@ def workers() -> Iterator[list[RunningWorker]]:
 @pytest.fixture(scope="module")
 def demo_ring(workers: list[RunningWorker]) -> Iterator[RingEngine]:
     engine = RingEngine(lambda: plan(workers))
-    load(engine, *demo_pair())
+    assert load(engine, *demo_pair()).computers == 2
     yield engine
     assert engine.wait(60)
 
