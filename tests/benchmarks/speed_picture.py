@@ -83,7 +83,7 @@ def svg(result: dict[str, Any]) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}" '
             f'font-family="sans-serif" font-size="12" fill="{_INK}">',
-            f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="white"/>',
+            f'<title>{escape(title)}</title><rect width="{_WIDE}" height="{_HIGH}" fill="white"/>',
             f'<text x="24" y="34" font-size="18" font-weight="bold">{escape(title)}</text>',
             f'<text x="24" y="56" fill="{_GRAY}">{escape(about)}</text>',
             f'<text x="24" y="{_HIGH - 20}" fill="{_GRAY}">{escape(same)}</text>',

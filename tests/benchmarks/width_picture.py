@@ -63,7 +63,7 @@ def picture(passes: list[Passed], stats: Stats, title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{broad:.0f}" height="{base + 64:.0f}" '
         f'viewBox="0 0 {broad:.0f} {base + 64:.0f}" font-family="sans-serif" font-size="12" fill="{_INK}">',
-        '<rect width="100%" height="100%" fill="white"/>',
+        f'<rect width="{broad:.0f}" height="{base + 64:.0f}" fill="white"/>',
         f'<text x="{_LEFT}" y="20" font-size="14" font-weight="bold">{escape(title)}</text>',
     ]
     x = _LEFT

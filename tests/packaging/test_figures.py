@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
 
 from mlx_engine.cli import bench_merge, bench_ratio
 from mlx_engine.cli.main import main
@@ -76,6 +79,18 @@ def test_other_measurements_make_other_pages(report: Path) -> None:
 def test_the_picture_shows_every_mode_and_kind(report: Path) -> None:
     texts = [part.text for part in ET.fromstring(figures.pages()[report / "speed.svg"]).iter("{http://www.w3.org/2000/svg}text")]
     assert {"plain", "DFlash", "width 4", "width 8", "divisors"} <= set(texts)
+
+
+@pytest.mark.parametrize("name", ["resources/pictures/width.svg", "tests/benchmarks/report/speed.svg"])
+def test_pictures_have_a_background_where_qt_draws_them(qapp: QApplication, name: str) -> None:
+    """Qt took a width of 100% for 100 pixels, and dark pages showed dark text on dark ground."""
+    renderer = QSvgRenderer(str(ROOT / name))
+    image = QImage(renderer.defaultSize(), QImage.Format.Format_ARGB32)
+    image.fill(0)
+    painter = QPainter(image)
+    renderer.render(painter)
+    painter.end()
+    assert image.pixelColor(image.width() - 2, image.height() - 2) == QColor("white")
 
 
 def test_memory_is_shown_as_measured(report: Path) -> None:
