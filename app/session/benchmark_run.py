@@ -1,8 +1,9 @@
-"""Benchmarks of the loaded pair, plain and with its drafter, on a set of prompts."""
+"""Benchmarks of the loaded model, plain and with its drafters, on a set of prompts."""
 
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from mlx_engine.cli.bench_prompts import SETS, BenchPrompt, from_texts
 from mlx_engine.cli.bench_report import BenchSettings, describe, load_averages, order
 from mlx_engine.cli.bench_results import DFLASH, PLAIN, BenchMode, MeasuredReply, summarize
 from mlx_engine.contract.client import Run
-from mlx_engine.contract.events import Event, Failed, Finished
+from mlx_engine.contract.events import Event, Failed, Finished, PairInfo
+from mlx_engine.contract.requests import LoadPair
 from mlx_engine.contract.whole_replies import fold
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.prompt_sets.published_sets import PUBLISHED_SETS, TOKEN_LIMIT
-from mlx_engine.prompt_sets.set_download import download_set, find_set, read_set
+from mlx_engine.prompt_sets.set_download import download_set, find_set, read_set, remove_set
 
 BUILT_IN_TOKENS = 256
 _WARM_UP = -1  # number of the run that isn't reported
@@ -39,7 +42,7 @@ class BenchmarkRunner(QObject):
         done: number of replies that are measured.
         total: of all replies, or 0 until the prompts are known.
         downloaded: share of the set that is downloaded.
-        report: of the last benchmark, or None.
+        reports: of the last benchmark, one for each drafter.
         error: why the last benchmark ended, or an empty string.
     """
 
@@ -54,6 +57,11 @@ class BenchmarkRunner(QObject):
         self._stop_download: threading.Event | None = None  # while the benchmark runs
         self._run: Run | None = None
         self._steps: list[_Step] = []
+        self._prompts: tuple[BenchPrompt, ...] = ()
+        self._pairs: list[LoadPair] = []  # to measure after the loaded one
+        self._first: LoadPair | None = None  # to load again after them
+        self._loads = False  # whether the benchmark loads a pair
+        self._loaded: PairInfo | Failed | None = None  # what came of it
         self._events: list[Event] = []
         self._measured: list[MeasuredReply] = []
         self._name, self._settings, self._load_before = "", BenchSettings(BUILT_IN_TOKENS), list[float]()
@@ -61,11 +69,11 @@ class BenchmarkRunner(QObject):
         self.paused = False
         self.done = self.total = 0
         self.downloaded = 0.0
-        self.report: dict[str, Any] | None = None
+        self.reports: list[dict[str, Any]] = []
         self.error = ""
         for signal in (activity.changed, loader.changed):
             signal.connect(self._follow)
-        loader.loaded.connect(self.stop)
+        loader.loaded.connect(self._follow_loaded)
         self._received.connect(self._show_download)
 
     @property
@@ -88,21 +96,44 @@ class BenchmarkRunner(QObject):
         return self._seconds / self.done * (self.total - self.done) if self.done else None
 
     @property
-    def line(self) -> ReportLine | None:
-        return ReportLine.of(self.report) if self.report else None
+    def lines(self) -> list[ReportLine]:
+        return [ReportLine.of(report) for report in self.reports]
 
-    def start(self, name: str, most: int) -> None:
+    @property
+    def saved(self) -> dict[str, Any]:
+        """What a file of the report contains, as `slipstream bench` writes it."""
+        return self.reports[0] if len(self.reports) == 1 else {"reports": self.reports}
+
+    def is_downloaded(self, name: str) -> bool:
+        """Whether a published set is on this disk."""
+        return name in PUBLISHED_SETS and find_set(PUBLISHED_SETS[name]) is not None
+
+    def remove_download(self, name: str) -> None:
+        """Delete a published set from this disk."""
+        self.error = ""
+        self._background.run(lambda: remove_set(PUBLISHED_SETS[name]), lambda _: self.changed.emit(), self._end, saves=True)
+
+    def start(
+        self, name: str, most: int, temperature: float = 0.0, thinking: bool = False, drafters: tuple[Path, ...] = ()
+    ) -> None:
         """Measure the first `most` prompts of a set, which may be downloaded first.
 
-        Without a name, those are built in.
+        Args:
+            name: of the set; empty for built-in prompts.
+            drafters: to load and measure, too, one after the other. Then the pair that was loaded is loaded again.
         """
         if not self.can_start:
             return
         name = name or ("general" if self._loader.here.target else "mixed")
         self._stop_download = stop = threading.Event()
-        self._name, self._settings = name, BenchSettings(TOKEN_LIMIT if name in PUBLISHED_SETS else BUILT_IN_TOKENS)
+        limit = TOKEN_LIMIT if name in PUBLISHED_SETS else BUILT_IN_TOKENS
+        self._name, self._settings = name, BenchSettings(limit, temperature, thinking)
         self._steps, self._measured, self._seconds = [], [], 0.0
-        self.report, self.error, self.paused, self.done, self.total, self.downloaded = None, "", False, 0, 0, 0.0
+        self._first, here = None, self._loader.here
+        target, loaded = (here.target, here.drafter) if here.target else demo_pair()
+        others = [one for one in drafters if loaded is not None and one.resolve() != loaded.resolve()]
+        self._pairs = [replace(here, target=target, drafter=one, auto=False) for one in others]
+        self.reports, self.error, self.paused, self.done, self.total, self.downloaded = [], "", False, 0, 0, 0.0
         self._background.run(
             lambda: _prompts(name, most, stop, self._note_download), partial(self._begin, stop), partial(self._fail, stop)
         )
@@ -121,14 +152,19 @@ class BenchmarkRunner(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """End the benchmark without a report."""
+        """End the benchmark. Of the drafter in progress, there is no report."""
         if self._stop_download is not None:
             self._stop_download.set()
-        self._stop_download, self._steps = None, []
+        self._stop_download, self._steps, self._pairs = None, [], []
         self._interrupt()
+        if self._loads:
+            self._loader.cancel()
+        else:
+            self._load_first()
         self.changed.emit()
 
     def close(self) -> None:
+        self._first = None
         self.stop()
         self._background.close()
 
@@ -147,18 +183,63 @@ class BenchmarkRunner(QObject):
     def _begin(self, stop: threading.Event, prompts: tuple[BenchPrompt, ...]) -> None:
         if stop is not self._stop_download or not prompts:  # stopped
             return
-        steps = [(0, prompt, mode) for _, prompt, mode in order(prompts, 0)]
-        self._steps = [(_WARM_UP, prompts[0], mode) for mode in (PLAIN, DFLASH)] + steps
-        self.total, self._load_before = len(steps), load_averages()
+        self._prompts = prompts
+        self.total = len(order(prompts, 0)) * (1 + len(self._pairs))
+        self._measure_pair()
+
+    def _measure_pair(self) -> None:
+        """Measure the loaded pair."""
+        steps = [(0, prompt, mode) for _, prompt, mode in order(self._prompts, 0)]
+        self._steps, self._measured = [(_WARM_UP, self._prompts[0], mode) for mode in (PLAIN, DFLASH)] + steps, []
+        self._load_before = load_averages()
         self._next()
         self.changed.emit()
+
+    def _load_next(self) -> None:
+        """Load the next pair, or end after the last one."""
+        if self._pairs:
+            self._first = self._first or self._loader.loaded_from or LoadPair()
+            self._loads, self._loaded = self._loader.load(self._pairs.pop(0), self._follow_load), None
+            return
+        self._end(self.error)
+        self._load_first()
+
+    def _load_first(self) -> None:
+        """Load the pair again that was loaded before the others."""
+        first, self._first = self._first, None
+        if first is not None:
+            self._loader.load(first)
+
+    def _follow_load(self, event: Event | None) -> None:
+        """Measure a pair once it is loaded. Leave out one that can't be loaded."""
+        if isinstance(event, PairInfo | Failed):
+            self._loaded = event
+        if event is not None:
+            return
+        self._loads, loaded = False, self._loaded
+        problem = loaded.why_plain if isinstance(loaded, PairInfo) else loaded
+        if loaded is None:  # the user canceled it
+            self.stop()
+        elif self.running and problem is None:
+            self._measure_pair()
+        elif self.running and problem is not None:
+            self.total -= len(order(self._prompts, 0))
+            self.error = translated(problem)
+            self._next()
+
+    @Slot()
+    def _follow_loaded(self) -> None:
+        """End the benchmark if the user loads another pair."""
+        if not self._loads:
+            self._first = None
+            self.stop()
 
     def _fail(self, stop: threading.Event, reason: str) -> None:
         if stop is self._stop_download:
             self._end(reason)
 
     def _end(self, error: str = "") -> None:
-        self.error, self._stop_download, self._steps = error, None, []
+        self.error, self._stop_download, self._steps, self._pairs = error, None, [], []
         self.changed.emit()
 
     @Slot()
@@ -175,7 +256,10 @@ class BenchmarkRunner(QObject):
             self._run.cancel()
 
     def _next(self) -> None:
-        if self._run is not None or not self._steps or self.paused or self.waiting:
+        if self._run is not None or self._loads or not self.total or not self.running or self.paused or self.waiting:
+            return
+        if not self._steps:
+            self._load_next()
             return
         number, prompt, mode = self._steps[0]
         self._events, self._began = [], time.monotonic()
@@ -206,8 +290,7 @@ class BenchmarkRunner(QObject):
         self.done += 1
         if not self._steps and (pair := self._loader.pair) is not None:
             about = describe(pair, self._name, self._settings, self._load_before)
-            self.report = about | {"cool_down_s": 0.0, "energy": "unknown"} | summarize(self._measured)
-            self._end()
+            self.reports.append(about | {"cool_down_s": 0.0, "energy": "unknown"} | summarize(self._measured))
 
 
 def _prompts(name: str, most: int, stop: threading.Event, report: Any) -> tuple[BenchPrompt, ...]:

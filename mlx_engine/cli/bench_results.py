@@ -200,11 +200,15 @@ def heading(report: dict[str, Any]) -> list[str]:
         ]
     local = f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
     return [
-        f"{name}: {report['prompts']} prompts, {report['runs']} runs, {settings}",
+        f"{name}: {_count(report['prompts'], 'prompt')}, {_count(report['runs'], 'run')}, {settings}",
         *origin,
         f"Server: {remote}" if (remote := report["pair"].get("remote")) else f"{local} before and {machine['load_after']} after",
         "",
     ]
+
+
+def _count(count: int, of: str) -> str:
+    return f"{count} {of}" if count == 1 else f"{count} {of}s"
 
 
 def words(value: float | None, form: str, unknown: str = "–") -> str:

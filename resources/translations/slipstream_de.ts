@@ -3505,6 +3505,11 @@
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Delete these prompts from disk</source>
+            <translation>Diese Prompts von diesem Computer löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Downloading the prompts: {share}</source>
             <translation>Die Prompts werden geladen: {share}</translation>
         </message>
@@ -3542,6 +3547,11 @@
             <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Prompts</source>
             <translation>Prompts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Remove Download</source>
+            <translation>Download entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
@@ -4512,11 +4522,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Quantization</source>
             <translation>Quantisierung</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Remove Download</source>
-            <translation>Download entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />

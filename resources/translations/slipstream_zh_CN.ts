@@ -3505,6 +3505,11 @@
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Delete these prompts from disk</source>
+            <translation>从磁盘删除这些提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Downloading the prompts: {share}</source>
             <translation>正在下载提示词：{share}</translation>
         </message>
@@ -3542,6 +3547,11 @@
             <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Prompts</source>
             <translation>提示词</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Remove Download</source>
+            <translation>移除下载</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
@@ -4512,11 +4522,6 @@
             <location filename="../../app/views/models/pair_card.py" />
             <source>Quantization</source>
             <translation>量化</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_card.py" />
-            <source>Remove Download</source>
-            <translation>移除下载</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_card.py" />

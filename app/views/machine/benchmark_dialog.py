@@ -5,15 +5,15 @@ import json
 from PySide6.QtCore import QByteArray, QRectF, QSize, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QComboBox, QDialog, QSizePolicy, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QSizePolicy, QWidget
 
 from app.session.activity import SessionActivity
 from app.session.benchmark_run import BenchmarkRunner
 from app.session.downloads import duration
 from app.session.pair_session import PairLoader
 from app.storage.wording import percent
-from app.text.language import tr, translated
-from app.widgets.controls import ThinBar, button, small_label, styled_label
+from app.text.language import number, tr, translated
+from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Form, NoticeView, column, flow, lay_out
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.theme import Theme
@@ -22,6 +22,7 @@ from mlx_engine.contract.files import cannot_write, replace_file
 from mlx_engine.prompt_sets.published_sets import PROMPT_LIMIT, PUBLISHED_SETS
 
 COUNTS = (8, 24, PROMPT_LIMIT)  # prompts
+TEMPERATURES = (0.0, 1.0)  # of the papers
 
 
 class BenchmarkDialog(QDialog):
@@ -39,15 +40,24 @@ class BenchmarkDialog(QDialog):
             "Answers prompts with and without the drafter, one after the other. Published sets are downloaded from the model hub."
         )
         about = styled_label(theme, text, "secondary", wrap=True)
-        self.prompts, self.count = QComboBox(), QComboBox()
+        self.prompts, self.count, self.temperature = QComboBox(), QComboBox(), QComboBox()
+        self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.prompts.addItem(tr("Built-in prompts"), "")
         for name, chosen in PUBLISHED_SETS.items():
             self.prompts.addItem(f"{name} · {chosen.license}", name)
         for count in COUNTS:
             self.count.addItem(str(count), count)
+        self.all_drafters = QCheckBox(tr("All drafters"))
+        self.all_drafters.setToolTip(as_tooltip(tr("Compares every drafter of this model that is on this computer")))
+        self.remove = button(tr("Remove Download"), tr("Delete these prompts from disk"), "bordered", self._remove)
+        for temperature in TEMPERATURES:
+            self.temperature.addItem(number(temperature), temperature)
         form = Form(theme)
-        form.add_row(tr("Prompts"), self.prompts)
+        form.add_row(tr("Prompts"), self.prompts, self.remove)
         form.add_row(tr("Number"), self.count)
+        form.add_row(tr("Temperature"), self.temperature)
+        form.add_row("", self.thinking)
+        form.add_row("", self.all_drafters)
         self.error = NoticeView("", "error")
         self.state = styled_label(theme, wrap=True)
         self.bar = ThinBar(theme, tr("Benchmark progress"))
@@ -73,32 +83,43 @@ class BenchmarkDialog(QDialog):
             margins=(24, 20, 24, 12),
         )
         lay_out(self, page, (flow(self.start, self.pause, self.stop, self.save_picture, self.save_report), 1), close)
-        for signal in (runner.changed, activity.changed, loader.changed, loader.loaded):
+        self.prompts.currentIndexChanged.connect(self.refresh)
+        for signal in (runner.changed, activity.changed, loader.changed, loader.loaded, loader.drafters_found):
             signal.connect(self.refresh)
+        loader.loaded.connect(self._find_drafters)
+        self._find_drafters()
         self.refresh()
 
     @Slot()
+    def _find_drafters(self) -> None:
+        self._loader.find_drafters()
+
+    @Slot()
     def refresh(self) -> None:
-        runner, pair, line = self._runner, self._loader.pair, self._runner.line
+        runner, pair, lines = self._runner, self._loader.pair, self._runner.lines
         self.title.setText(pair.name if pair else "")
         self.title.setVisible(pair is not None)
-        for field in (self.prompts, self.count):
+        for field in (self.prompts, self.count, self.temperature):
             field.setEnabled(not runner.running)
+        self.thinking.setEnabled(not runner.running and self._loader.can_think)
+        self.all_drafters.setEnabled(not runner.running)
+        self.all_drafters.setVisible(len(self._loader.drafters) > 1 or (runner.running and self.all_drafters.isChecked()))
+        self.remove.setVisible(not runner.running and runner.is_downloaded(self.prompts.currentData()))
         self.error.show_text(runner.error)
         self.error.setVisible(bool(runner.error))
         self.state.setText(self._state())
         self.state.setVisible(bool(self.state.text()))
         self.bar.setVisible(runner.running)
         self.bar.show_fraction(runner.done / runner.total if runner.total else runner.downloaded)
-        self.picture.show_svg(bench_picture.draw([line]) if line else "")
-        self.paper.setVisible(line is not None and line.paper is not None)
+        self.picture.show_svg(bench_picture.draw(lines) if lines else "")
+        self.paper.setVisible(any(line.paper is not None for line in lines))
         self.start.setVisible(not runner.running)
         self.start.setEnabled(runner.can_start)
         self.pause.setVisible(runner.running and runner.total > 0)
         self.pause.setText(tr("Continue") if runner.paused else tr("Pause"))
         self.stop.setVisible(runner.running)
         for save in (self.save_picture, self.save_report):
-            save.setVisible(line is not None)
+            save.setVisible(bool(lines) and not runner.running)
 
     def _state(self) -> str:
         runner, pair = self._runner, self._loader.pair
@@ -122,7 +143,13 @@ class BenchmarkDialog(QDialog):
 
     @Slot()
     def _start(self) -> None:
-        self._runner.start(self.prompts.currentData(), self.count.currentData())
+        thinking = self.thinking.isEnabled() and self.thinking.isChecked()
+        drafters = self._loader.drafters if self.all_drafters.isChecked() else ()
+        self._runner.start(self.prompts.currentData(), self.count.currentData(), self.temperature.currentData(), thinking, drafters)
+
+    @Slot()
+    def _remove(self) -> None:
+        self._runner.remove_download(self.prompts.currentData())
 
     @Slot()
     def _pause(self) -> None:
@@ -133,18 +160,18 @@ class BenchmarkDialog(QDialog):
 
     @Slot()
     def _save_picture(self) -> None:
-        if (line := self._runner.line) is not None:
-            self._save(tr("Save Picture"), ".svg", tr("SVG picture (*.svg)"), bench_picture.draw([line]))
+        if lines := self._runner.lines:
+            self._save(tr("Save Picture"), ".svg", tr("SVG picture (*.svg)"), bench_picture.draw(lines))
 
     @Slot()
     def _save_report(self) -> None:
-        if self._runner.report is not None:
-            text = json.dumps(self._runner.report, ensure_ascii=False, indent=1)
+        if self._runner.reports:
+            text = json.dumps(self._runner.saved, ensure_ascii=False, indent=1)
             self._save(tr("Save Report"), ".json", tr("Benchmark report (*.json)"), text)
 
     def _save(self, title: str, ending: str, kind: str, text: str) -> None:
-        line = self._runner.line
-        stem = file_name(f"{line.pair} {self._runner.report['set']}" if line and self._runner.report else "", "benchmark")
+        report = self._runner.reports[0]
+        stem = file_name(f"{report['pair']['name']} {report['set']}", "benchmark")
         if (path := ask_save_path(self, title, stem, {ending: kind})) is None:
             return
         try:
