@@ -1,4 +1,4 @@
-"""Benchmarks of the loaded model, plain and with its drafters, on a set of prompts."""
+"""Benchmarks of the loaded target, plain and with its drafters."""
 
 import threading
 import time

@@ -1,6 +1,7 @@
 """Pairing: both sides prove that they know the code, and a relay is refused."""
 
 import argparse
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from mlx_engine.cli import worker_options
+from mlx_engine.cli.main import main
 from mlx_engine.cli.worker_options import ring_engine
 from mlx_engine.contract.errors import UserError
 from mlx_engine.network import connection_log, offline
@@ -143,6 +145,22 @@ def test_each_worker_has_its_own_code_in_the_environment(service: WorkerService,
     ring_engine(argparse.Namespace(workers=[address]))
     with pytest.raises(UserError, match="code"):
         ring_engine(argparse.Namespace(workers=[address, address]))
+
+
+def test_the_command_prints_the_code_that_pairs_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running: list[WorkerService] = []
+    monkeypatch.setattr(WorkerService, "serve", lambda service: running.append(service))
+    monkeypatch.setattr("mlx_engine.cli.worker.show_log", lambda name: None)  # it changes the logger for good
+    assert main(["worker", "--host", "127.0.0.1", "--port", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "without encryption" in printed and f"port {running[0].port}" in printed
+    monkeypatch.undo()
+    threading.Thread(target=running[0].serve, daemon=True).start()
+    [code] = re.findall("Pairing code: (.+)", printed)
+    paired = pair(KnownWorker("127.0.0.1", running[0].port, code))
+    assert known_worker("127.0.0.1", running[0].port) == paired
 
 
 def test_a_worker_keeps_its_identity() -> None:

@@ -1,5 +1,7 @@
 """Pairs on two and four ranks: the texts are those of one computer."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from copy import deepcopy
@@ -31,13 +33,14 @@ from mlx_engine.models.configs.shardable import SHARDABLE
 from mlx_engine.models.library.link_times import link_seconds
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.models.library.speeds import MeasuredSpeeds, speed_key
+from mlx_engine.network.channel import free_address
 from mlx_engine.ring.pairing import KnownWorker
 from mlx_engine.ring.ring_engine import RingEngine
 from mlx_engine.ring.ring_plan import RingPlan
 from tests.mlx_engine import tiny_families
-from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.asking import question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
-from tests.mlx_engine.ring.workers import RunningWorker, plan, running_workers
+from tests.mlx_engine.ring.workers import HOST, RunningWorker, plan, running_workers
 
 PROMPT = range(5, 45)
 
@@ -72,7 +75,17 @@ def demo_ring(workers: list[RunningWorker]) -> Iterator[RingEngine]:
     assert engine.wait(60)
 
 
-@pytest.mark.parametrize("request_", [tokens(PROMPT, 0.8, seed=7, max_tokens=6), tokens(PROMPT, mode="plain", max_tokens=3)])
+SCHEMA = '{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}'
+REQUESTS = (
+    tokens(PROMPT, 0.8, seed=7, max_tokens=6),
+    tokens(PROMPT, mode="plain", max_tokens=3),
+    tokens(PROMPT, lookup_only=True, max_tokens=4),
+    tokens(PROMPT, logprobs=2, logit_bias=((7, 5.0),), stop=("zzz",), max_tokens=4),
+    question("Give n as JSON.", schema=SCHEMA, max_tokens=12),
+)
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
 def test_the_demo_pair_writes_the_same_text_on_two_ranks(demo_ring: RingEngine, demo: Engine, request_: GenerationRequest) -> None:
     found = ring_reply(demo_ring, request_)
     assert found.tokens == reply(demo, request_).tokens
@@ -108,6 +121,25 @@ def test_speeds_of_several_computers_are_not_saved_as_those_of_this_one(demo_rin
     *_, end = to_iter(demo_ring, Compare((request,), with_drafters(target, (drafter,))))
     assert isinstance(end, CompareResult) and all(one.verdict == "identical" for one in end.results)
     assert saved() == before
+
+
+def ranks_agree(target: Path, ranks: int) -> bool:
+    """Return whether the layers of all ranks return the same bits in every pass."""
+    command = [sys.executable, "-m", "tests.mlx_engine.ring.rank_outputs"]
+    addresses = [free_address(HOST) for _ in range(ranks)]
+    running = [
+        subprocess.Popen([*command, str(rank), str(target), *addresses], stdout=subprocess.PIPE, text=True) for rank in range(ranks)
+    ]
+    try:
+        printed = [each.communicate(timeout=300)[0].split() for each in running]
+    finally:
+        for each in running:
+            each.kill()
+    return len(printed[0]) == 4 and all(lines == printed[0] for lines in printed)
+
+
+def test_ranks_are_bit_identical() -> None:
+    assert ranks_agree(demo_pair()[0], 2)
 
 
 def test_a_killed_rank_ends_the_reply_with_what_it_has(demo_ring: RingEngine, workers: list[RunningWorker]) -> None:
@@ -157,6 +189,7 @@ def test_texts_are_those_of_one_computer(family: str, ranks: int, tmp_path: Path
         for mode in ("plain", "dflash")
         for heat in (0.0, 0.8)
     ]
+    assert ranks_agree(target, ranks)
     with running_workers(ranks - 1, *[target][: ranks - 2]) as workers:  # of two, the other one gets a copy
         engine = RingEngine(lambda: plan(workers))
         assert load(engine, target, drafter).drafter == "drafter"
