@@ -65,7 +65,7 @@ def _chunk(data: bytes, chunk: _Struct, optional: bool) -> Iterator[str | None]:
     """Yield the values of a column in one row group."""
     decompress = _codec(chunk[4])
     left, at = chunk[5], min(chunk[9], chunk.get(11) or chunk[9])
-    words: list[str] = []
+    words: list[str] | None = None
     while left > 0:
         reader = _Thrift(data, at)
         page = reader.read_struct()
@@ -74,6 +74,8 @@ def _chunk(data: bytes, chunk: _Struct, optional: bool) -> Iterator[str | None]:
             raise NotReadable("a page is too large")
         body, at = data[reader.at : reader.at + page[3]], reader.at + page[3]
         if kind == _DICTIONARY:
+            if words is not None or not 0 <= page[7][1] <= _MOST_VALUES:
+                raise NotReadable("a column has too many words")
             words = list(islice(_plain(decompress(body, size)), page[7][1]))
         elif kind in (_DATA, _DATA_2):
             about = page[5] if kind == _DATA else page[8]
@@ -82,7 +84,7 @@ def _chunk(data: bytes, chunk: _Struct, optional: bool) -> Iterator[str | None]:
                 raise NotReadable("a page has too many values")
             left -= count
             given, body, encoding = (_parts if kind == _DATA else _parts_2)(body, size, about, optional, decompress)
-            yield from _page(body, encoding, words, given or [1] * count, count)
+            yield from _page(body, encoding, words or [], given or [1] * count, count)
 
 
 def _parts(
@@ -96,7 +98,7 @@ def _parts(
     if not optional:
         return [], body, about[2]
     length = int.from_bytes(body[:4], "little")
-    return _hybrid(body[4 : 4 + length], 1, about[1]), body[4 + length :], about[2]
+    return numbers_in(body[4 : 4 + length], 1, about[1]), body[4 + length :], about[2]
 
 
 def _parts_2(
@@ -104,7 +106,7 @@ def _parts_2(
 ) -> tuple[list[int], bytes, int]:
     """Like `_parts`, for the second version of pages, whose levels aren't compressed."""
     levels, repeats = about[5], about[6]
-    given = _hybrid(body[repeats : repeats + levels], 1, about[1]) if optional else []
+    given = numbers_in(body[repeats : repeats + levels], 1, about[1]) if optional else []
     body = body[repeats + levels :]
     return given, decompress(body, size - repeats - levels) if about.get(7, True) else body, about[4]
 
@@ -113,7 +115,7 @@ def _page(body: bytes, encoding: int, words: list[str], given: list[int], count:
     if encoding == _PLAIN:
         values = _plain(body)
     elif encoding in (_OLD_DICTIONARY, _RLE_DICTIONARY):
-        values = (words[index] for index in _hybrid(body[1:], body[0] if body else 0, sum(given)))
+        values = (words[index] for index in numbers_in(body[1:], body[0] if body else 0, sum(given)))
     else:
         raise NotReadable(f"encoding {encoding} isn't supported")
     for level in given[:count]:
@@ -130,26 +132,28 @@ def _plain(body: bytes) -> Iterator[str]:
         at += 4 + length
 
 
-def _hybrid(body: bytes, width: int, count: int) -> list[int]:
+def numbers_in(body: bytes, width: int, count: int) -> list[int]:
     """Return numbers of `width` bits that are packed or repeated in runs."""
     if width > 32:
         raise NotReadable("a number has too many bits")
     found: list[int] = []
-    at, wide = 0, (width + 7) // 8
+    at, wide, mask = 0, (width + 7) // 8, (1 << width) - 1
+    shifts = range(0, 8 * width, width) if width else (0,) * 8
     while len(found) < count:
         header, at = read_varint(body, at)
         left = count - len(found)
         if header & 1:
-            size = (header >> 1) * width
-            packed = int.from_bytes(body[at : at + size], "little")
-            at += size
-            found += [packed >> k * width & (1 << width) - 1 for k in range(min(8 * (header >> 1), left))]
+            groups = min(header >> 1, (left + 7) // 8)  # of 8 numbers, which fill `width` bytes
+            for start in range(at, at + groups * width, width) if width else (at,) * groups:
+                packed = int.from_bytes(body[start : start + width], "little")
+                found += [packed >> shift & mask for shift in shifts]
+            at += (header >> 1) * width
         else:
             found += [int.from_bytes(body[at : at + wide], "little")] * min(header >> 1, left)
             at += wide
         if at > len(body) or header < 2:
             raise NotReadable("a run of numbers is cut off")
-    return found
+    return found[:count]
 
 
 def _codec(number: int) -> Callable[[bytes, int], bytes]:

@@ -34,7 +34,8 @@ def decompress(data: bytes, size: int) -> bytes:
                 count, offset, at = (tag >> 2) + 1, int.from_bytes(data[at : at + wide], "little"), at + wide
             if not 0 < offset <= len(out):
                 raise ValueError("a copy starts outside the data")
-            piece = bytes(out[-offset:][:count])
+            start = len(out) - offset
+            piece = out[start : start + count]
             out += (piece * (count // len(piece) + 1))[:count]  # a copy may overlap its own end
         if len(out) > size:
             break

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.prompt_sets.parquet import NotReadable, text_column
+from mlx_engine.prompt_sets import snappy
+from mlx_engine.prompt_sets.parquet import NotReadable, numbers_in, text_column
 from mlx_engine.prompt_sets.snappy import decompress
 
 FILES = Path(__file__).parent / "files"
@@ -81,3 +82,60 @@ def test_damaged_blocks_have_no_other_length(data: bytes, size: int) -> None:
 def test_a_copy_may_overlap_its_own_end() -> None:
     assert decompress(bytes([7, 1 << 2, *b"ab", (5 - 1) << 2 | 2, 2, 0]), 7) == b"abababa"
     assert decompress(bytes([5, 0, ord("a"), 1, 1]), 5) == b"aaaaa"
+
+
+def packed(numbers: list[int], width: int) -> bytes:
+    """Return numbers as one packed run, as the format describes it."""
+    head, groups = [], (len(numbers) + 7) // 8
+    left = groups << 1 | 1
+    while left > 127:
+        head.append(left & 127 | 128)
+        left >>= 7
+    bits = sum(number << at * width for at, number in enumerate(numbers))
+    return bytes([*head, left]) + bits.to_bytes(groups * width, "little")
+
+
+@given(st.integers(0, 32), st.data())
+def test_packed_numbers_are_read(width: int, data: st.DataObject) -> None:
+    numbers = data.draw(st.lists(st.integers(0, (1 << width) - 1), max_size=2000))
+    assert numbers_in(packed(numbers, width), width, len(numbers)) == numbers
+
+
+class Watched(bytes):
+    """Bytes that know the longest part that was copied."""
+
+    longest = 0
+
+    def __getitem__(self, key: object) -> object:
+        part = super().__getitem__(key)  # type: ignore[call-overload]
+        Watched.longest = max(Watched.longest, len(part) if isinstance(part, bytes) else 1)
+        return part
+
+
+def test_the_work_for_a_packed_number_does_not_grow_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Watched, "longest", 0)
+    numbers = [*range(5000)]
+    assert numbers_in(Watched(packed(numbers, 13)), 13, len(numbers)) == numbers
+    assert Watched.longest <= 13
+
+
+def test_the_work_for_a_copy_does_not_grow_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[int] = []
+
+    class Text(bytearray):
+        def __getitem__(self, key: object) -> object:
+            part = super().__getitem__(key)  # type: ignore[call-overload]
+            copied.append(len(part))
+            return part
+
+    monkeypatch.setattr(snappy, "bytearray", Text, raising=False)
+    text = bytes(range(250)) * 4
+    data = bytes([*(0xF2, 0x07), 61 << 2, *(999).to_bytes(2, "little"), *text, (10 - 1) << 2 | 2, *(990).to_bytes(2, "little")])
+    assert decompress(data, 1010) == text + text[10:20] and sum(copied) <= 10
+
+
+def test_a_second_dictionary_of_a_column_is_refused() -> None:
+    data = (FILES / "one-word.parquet").read_bytes()
+    dictionary = data[4 : data.index(b"same") + 4]
+    with pytest.raises(NotReadable, match="a column has too many words"):
+        list(text_column(data[:4] + dictionary * 2 + data[4 + len(dictionary) :], "question"))
