@@ -26,6 +26,7 @@ _HEAD = 8192  # bytes
 _TRY_AGAIN = ("media_stopped", "media_process")  # errors that aren't the file's
 Result = TypeVar("Result")
 _NEVER = -1  # time of a file that is read again at the next update
+_ONLINE = -2  # time of a file that is read once it is on this computer
 
 
 class DocumentIndex:
@@ -118,7 +119,8 @@ class DocumentIndex:
                 if cancel is not None and cancel.is_set():
                     raise WorkCancelled
                 number, *stamp, digest = known.get(source.name, (None, None, None, b""))
-                if stamp != [source.modified_ns, source.size]:
+                is_waiting = source.is_online and stamp == [_ONLINE, source.size]
+                if stamp != [source.modified_ns, source.size] and not is_waiting:
                     has_deleted |= self._index_file(index, source, number, digest, cancel)
             progress(len(files), len(files))
             if has_deleted and not self._is_temporary:
@@ -132,8 +134,9 @@ class DocumentIndex:
         pages: list[DocumentPage] | None = None
         problem, found, modified_ns = "", b"", source.modified_ns
         try:
-            data = content_of(source, self._folders, _HEAD)
-            if may_be_document(source.name, data):
+            if source.is_online:  # reading it would download it
+                problem, modified_ns = f"“{source.name}” isn't stored on this Mac. Download it in Finder to search it.", _ONLINE
+            elif may_be_document(source.name, data := content_of(source, self._folders, _HEAD)):
                 check_size(source.name, source.size)
                 data = content_of(source, self._folders, source.size)
                 found = hashlib.sha256(data).digest()

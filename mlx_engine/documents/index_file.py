@@ -10,16 +10,8 @@ from pathlib import Path
 _VERSION = 3
 _TIMEOUT_S = 30.0
 _SUFFIX = ".sqlite"
-# Errors of a disk or of another program, not of the file
-_ELSEWHERE = (
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-)
+# A missing table is a plain error. Others come from the disk, from another program, or from a mistake of ours
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _SCHEMA = """
 CREATE TABLE document (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, modified_ns INTEGER NOT NULL, size INTEGER NOT NULL, digest BLOB NOT NULL,
@@ -56,7 +48,7 @@ def open_index(file: Path, check: bool) -> sqlite3.Connection:
             with transaction(index):
                 _create(index)
         if check and index.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
-            raise sqlite3.DatabaseError("damaged")
+            raise _damaged("damaged")
     except BaseException:
         index.close()
         raise
@@ -75,13 +67,22 @@ def _create(index: sqlite3.Connection) -> None:
             index.execute(statement)
         index.execute(f"PRAGMA user_version = {_VERSION}")
     elif version != _VERSION:
-        raise sqlite3.DatabaseError("another version")
+        raise _damaged("another version")
+
+
+def _damaged(reason: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(reason)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def index_in(place: Path, folders: Sequence[str]) -> Path:
-    """Return the file in `place` for the index of these folders."""
+    """Return the file in `place` for the index of these folders.
+
+    Each version has its own file. Otherwise, two installed versions would make one again at each use, in turn.
+    """
     name = hashlib.sha256(json.dumps(folders).encode()).hexdigest()[:32]
-    return place / f"{name}{_SUFFIX}"
+    return place / f"{name}-{_VERSION}{_SUFFIX}"
 
 
 def delete_others(place: Path, kept: Collection[Path]) -> None:
@@ -93,7 +94,7 @@ def delete_others(place: Path, kept: Collection[Path]) -> None:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return whether an index has to be made again after this error."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _ELSEWHERE
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in _DAMAGE
 
 
 @contextmanager

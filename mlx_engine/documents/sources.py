@@ -18,6 +18,7 @@ _NO_DOCUMENTS = frozenset(
     "woff2 safetensors gguf npy npz pt pth onnx sqlite parquet xls xlsx ppt pptx epub".split()
 )
 _DEEPEST = 30  # folders inside each other
+_DATALESS = 0x40000000  # SF_DATALESS of macOS
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -29,40 +30,52 @@ class SourceFile:
     Attributes:
         name: its path, which begins with the name of the folder, if any.
         modified_ns, size: as when it was found.
+        is_online: whether its content is in iCloud or the like, and would be downloaded to read it.
     """
 
     name: str
     path: str
     modified_ns: int
     size: int
+    is_online: bool = False
 
 
 def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
     """Yield the files that may be documents, in order of their names.
 
+    Files whose names would look the same are numbered, and so are folders.
+
     Args:
         folders: the chosen folders and files.
     """
-    taken = set[str]()
+    taken, names_taken = set[str](), set[str]()
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         base = os.path.basename(folder) or "disk"
-        root = next(name for name in chain([base], (f"{base} {number}" for number in count(2))) if name not in taken)
-        taken.add(root)
+        root = _free(base, taken)
         for place, folders_here, names in os.walk(folder):
             below = os.path.relpath(place, folder)
             parts = [] if below == os.curdir else below.split(os.sep)
             folders_here[:] = sorted(name for name in folders_here if name[0] != "." and len(parts) < _DEEPEST)
             for name in sorted(name for name in names if name[0] != "." and _suffix(name) not in _NO_DOCUMENTS):
-                yield from _file(os.path.join(place, name), "/".join((root, *parts, name)))
-        yield from _file(folder, root)
+                yield from _file(os.path.join(place, name), "/".join((root, *parts, name)), names_taken)
+        yield from _file(folder, root, names_taken)
 
 
-def _file(path: str, name: str) -> Iterator[SourceFile]:
+def _file(path: str, name: str, taken: set[str]) -> Iterator[SourceFile]:
     """Yield a file, unless it is something else."""
     with suppress(OSError):
         found = os.lstat(path)
         if stat.S_ISREG(found.st_mode):
-            yield SourceFile(shown_name(name), path, found.st_mtime_ns, found.st_size)
+            is_online = bool(getattr(found, "st_flags", 0) & _DATALESS)
+            yield SourceFile(_free(shown_name(name), taken), path, found.st_mtime_ns, found.st_size, is_online)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that isn't taken, numbered if needed, and take it."""
+    start, suffix = os.path.splitext(name)
+    free = next(one for one in chain([name], (f"{start} {number}{suffix}" for number in count(2))) if one not in taken)
+    taken.add(free)
+    return free
 
 
 def _suffix(name: str) -> str:

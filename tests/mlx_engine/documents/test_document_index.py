@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.documents import document_index
 from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
-from mlx_engine.documents.document_search import documents_in, find_passages, page_text
-from mlx_engine.documents.sources import content_of, files_in
+from mlx_engine.documents.document_search import documents_in, find_passages
+from mlx_engine.documents.index_file import delete_others, index_in
 
 TEXTS = st.sampled_from(
     ["", "one two", "# Head\n\nthree", "two " * 900, "北京大学 in Beijing", "a\fb\fc", "\0", "a\f" + "long page " * 2_500]
@@ -43,20 +43,6 @@ def content(file: Path) -> dict[str, list[tuple]]:
 
 def names_for(index: DocumentIndex, query: str) -> list[str]:
     return [passage.document for passage in index.read(lambda found: find_passages(found, query, 9))]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "bees.md").write_text("# Bees\n\nBees make honey.\n")
-    (folder / "cats.txt").write_text("Cats sleep. 猫在睡觉。\n")
-    return folder
-
-
-@pytest.fixture
-def index(folder: Path, tmp_path: Path) -> DocumentIndex:
-    return DocumentIndex(tmp_path / "index" / "documents.sqlite", [str(folder)])
 
 
 @settings(deadline=None, max_examples=40)  # files and SQLite, whose time varies
@@ -163,48 +149,6 @@ def test_nothing_of_a_removed_document_stays_on_disk(index: DocumentIndex, folde
     assert list((tmp_path / "index").iterdir()) == []
 
 
-def test_links_and_hidden_files_are_left_out(folder: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "private.md").write_text("private")
-    (folder / "link.md").symlink_to(outside / "private.md")
-    (folder / "folder").symlink_to(outside)
-    (folder / ".hidden.md").write_text("hidden")
-    (folder / ".git").mkdir()
-    (folder / ".git" / "x.md").write_text("hidden")
-    os.mkfifo(folder / "pipe.md")
-    assert [source.name for source in files_in([str(folder)])] == ["Notes/bees.md", "Notes/cats.txt"]
-
-
-def test_a_folder_that_is_replaced_by_a_link_is_not_followed(
-    index: DocumentIndex, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "sub").mkdir()
-    (folder / "sub" / "a.md").write_text("public")
-    (tmp_path / "a.md").write_text("private")
-    found = list(files_in([str(folder)]))
-    (folder / "sub" / "a.md").unlink()
-    (folder / "sub").rmdir()
-    (folder / "sub").symlink_to(tmp_path)
-    monkeypatch.setattr(document_index, "files_in", lambda folders: iter(found))
-    index.update()
-    assert not names_for(index, "private")
-    [problem] = [one.problem for one in index.read(documents_in) if one.problem]
-    assert "“Notes/sub/a.md”" in problem
-
-
-def test_folders_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
-    for parent in ("one", "two"):
-        (tmp_path / parent / "Notes").mkdir(parents=True)
-        (tmp_path / parent / "Notes" / "a.md").write_text(parent)
-    index = DocumentIndex(tmp_path / "documents.sqlite", [str(tmp_path / parent / "Notes") for parent in ("one", "two")])
-    index.update()
-    assert [index.read(lambda found, name=name: page_text(found, name, 1)) for name in ("Notes/a.md", "Notes 2/a.md")] == [
-        "one",
-        "two",
-    ]
-
-
 def test_what_can_be_read_later_is_tried_again(index: DocumentIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = document_index.read_document
 
@@ -284,6 +228,55 @@ def test_a_full_disk_is_reported_and_deletes_nothing(index: DocumentIndex, monke
     with pytest.raises(sqlite3.OperationalError, match="full"):
         index.update()
     assert (tmp_path / "index" / "documents.sqlite").exists()
+
+
+NO_DAMAGE = [
+    "INTERRUPT",
+    "PROTOCOL",
+    "PERM",
+    "BUSY",
+    "LOCKED",
+    "NOMEM",
+    "IOERR",
+    "FULL",
+    "CANTOPEN",
+    "READONLY",
+    "MISUSE",
+    "TOOBIG",
+]
+
+
+@pytest.mark.parametrize("code", [*(getattr(sqlite3, f"SQLITE_{name}") for name in NO_DAMAGE), None])
+def test_an_error_that_shows_no_damage_deletes_nothing(
+    index: DocumentIndex, monkeypatch: pytest.MonkeyPatch, code: int | None
+) -> None:
+    index.update()
+    error = sqlite3.OperationalError("unusual")
+    if code is not None:
+        error.sqlite_errorcode = code
+
+    def fail(*_: object) -> None:
+        raise error
+
+    deleted: list[Path] = []
+    monkeypatch.setattr(document_index, "delete_index", deleted.append)
+    monkeypatch.setattr(document_index, "files_in", fail)
+    with pytest.raises(sqlite3.OperationalError, match="unusual"):
+        index.update()
+    with pytest.raises(sqlite3.OperationalError, match="unusual"):
+        index.read(fail)
+    assert not deleted
+
+
+def test_each_version_has_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    this = index_in(tmp_path, ["/papers"])
+    monkeypatch.setattr("mlx_engine.documents.index_file._VERSION", 99)
+    other = index_in(tmp_path, ["/papers"])
+    assert this != other
+    for file in (this, other):
+        file.touch()
+    delete_others(tmp_path, [other])
+    assert [*tmp_path.iterdir()] == [other], "old text doesn't stay after an update"
 
 
 def test_the_number_of_files_is_limited_without_pictures(
@@ -380,20 +373,3 @@ def test_a_term_in_many_passages_does_not_hide_a_rare_one(index: DocumentIndex, 
     assert len(index.read(lambda found: find_passages(found, "common", 5))) == 5
     assert len(index.read(lambda found: find_passages(found, "common page", 5))) == 5
     assert len(index.read(lambda found: find_passages(found, "unknown", 5, "common page"))) == 5
-
-
-def test_single_files_can_be_chosen(tmp_path: Path) -> None:
-    """Other files next to them aren't read, and neither is a link in place of a chosen file."""
-    for name in ("bees.md", "wasps.md"):
-        (tmp_path / name).write_text(f"All about {name}.")
-    chosen = [str(tmp_path / "bees.md"), str(tmp_path / "gone.md")]
-    index = DocumentIndex(tmp_path / "index" / "index.sqlite", chosen)
-    index.update()
-    assert [one.name for one in index.read(documents_in)] == ["bees.md"]
-    assert index.read(lambda found: page_text(found, "bees.md", 1)) == "All about bees.md."
-    assert [one.text for one in index.read(lambda found: find_passages(found, "wasps", 5))] == []
-    [source] = files_in(chosen)
-    (tmp_path / "bees.md").unlink()
-    (tmp_path / "bees.md").symlink_to(tmp_path / "wasps.md")
-    with pytest.raises(OSError):
-        content_of(source, [str(tmp_path)], 100)
