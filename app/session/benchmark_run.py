@@ -152,7 +152,7 @@ class BenchmarkRunner(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """End the benchmark. Of the drafter in progress, there is no report."""
+        """End the benchmark. The drafter in progress gets no report."""
         if self._stop_download is not None:
             self._stop_download.set()
         self._stop_download, self._steps, self._pairs = None, [], []

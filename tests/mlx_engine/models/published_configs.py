@@ -308,10 +308,11 @@ TARGETS: dict[str, tuple[str, str, Config]] = {
 
 NO_TARGET_KNOWN = {
     *("demo", "qwen3.5-397b-a17b", "qwen3.8-flash-next", "ternary-bonsai-2-27b", "minimax-m2.7", "minimax-m3.1-flash", "kimi-k2.6"),
-    *("kimi-k2.7-code", "glm-5.3-flash", "nemotron-3.5-lightning"),
+    *("kimi-k2.7-code", "qwen3-30b-a3b", "glm-5.3-flash", "nemotron-3.5-lightning"),
 }
 NO_DRAFTER_KNOWN = {
     "DaoCloud/Muse-Glimmer-30B-DSpark", "Fluxmire/Qwen3.6-27B-DFlash2", "JetBrains/Qwen3.6-27B-DFlash2",
+    "JetSpec/jetspec-gemma4-26B-A4B0-it", "JetSpec/jetspec-gpt-oss-20b", "JetSpec/jetspec-qwen3-30b-a3b",
     "JetSpec/jetspec-qwen3-8b", "Koopah/Qwen3.6-35B-A3B-NVFP4-DSPARK", "RedHatAI/Llama-3.1-8B-Instruct-speculator.eagle3",
     "RedHatAI/Llama-3.3-70B-Instruct-speculator.eagle3", "RedHatAI/Qwen3-14B-speculator.eagle3",
     "RedHatAI/Qwen3-32B-speculator.eagle3", "RedHatAI/Qwen3.6-35B-A3B-speculator.dspark",

@@ -29,7 +29,7 @@ ASKED_FOR += (
 ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
 ASKED_FOR += " qwen3.5-397b-a17b minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
 ASKED_FOR += " ternary-bonsai-2-27b gemma-4-e2b gemma-4-e4b"
-ASKED_FOR += " qwen3-32b qwen3-next-80b-a3b llama-3.3-70b"
+ASKED_FOR += " qwen3-30b-a3b qwen3-32b qwen3-next-80b-a3b llama-3.3-70b"
 ASKED_FOR += " qwen3-14b minicpm5-2b lfm2.5-1.2b lfm2.5-2.6b lfm2.5-8b-a1b"
 ASKED_FOR += " qwen3.8-flash-next glm-5.3 minimax-m3.1-flash kimi-k2.6 kimi-k2.7-code nemotron-3.5-lightning"
 

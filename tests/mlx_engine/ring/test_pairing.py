@@ -152,7 +152,7 @@ def test_the_command_prints_the_code_that_pairs_with_it(
 ) -> None:
     running: list[WorkerService] = []
     monkeypatch.setattr(WorkerService, "serve", lambda service: running.append(service))
-    monkeypatch.setattr("mlx_engine.cli.worker.show_log", lambda name: None)  # it changes the logger for good
+    monkeypatch.setattr("mlx_engine.cli.worker.show_log", lambda name: None)  # it would change the logs of later tests
     assert main(["worker", "--host", "127.0.0.1", "--port", "0"]) == 0
     printed = capsys.readouterr().out
     assert "without encryption" in printed and f"port {running[0].port}" in printed
