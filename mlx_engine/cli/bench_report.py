@@ -86,6 +86,7 @@ def describe(info: PairInfo, name: str, settings: BenchSettings, load_before: li
         "set": name,
         "source": asdict(PUBLISHED_SETS[name]) if name in PUBLISHED_SETS else None,
         **asdict(settings),
+        "thinking": settings.thinking and info.can_think,
     }
 
 

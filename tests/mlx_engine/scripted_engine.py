@@ -66,6 +66,7 @@ class ScriptedEngine(EngineDouble):
         why_plain: reason why the loaded pair can't use DFlash.
         parts_at: token at which the replies of a comparison differ.
         can_see: whether the loaded pair sees images.
+        can_think: whether it can think.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class ScriptedEngine(EngineDouble):
         why_plain: str = "",
         parts_at: int | None = None,
         can_see: bool = False,
+        can_think: bool = False,
     ) -> None:
         self._pieces, self._fails, self._refuses, self._parts_at = pieces, fails, refuses, parts_at
-        self._can_see = can_see
+        self._can_see, self._can_think = can_see, can_think
         self._why_plain = EngineText("", why_plain) if why_plain else None
         self.loaded: tuple[Path, Path | None] | None = None
         self.drafter_bits: int | None = None
@@ -90,7 +92,8 @@ class ScriptedEngine(EngineDouble):
         if self._refuses:
             raise UserError("scripted", "{text}", text=self._refuses)
         self.loaded, self.drafter_bits = (target, drafter), drafter_bits
-        yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain, can_see=self._can_see)
+        can_think, can_see = self._can_think, self._can_see
+        yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, can_think, self._why_plain, can_see=can_see)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         self.requests.append(request)

@@ -54,8 +54,8 @@ def publish(hub: LocalHub, name: str, data: bytes) -> Repo:
     return repo
 
 
-def bench(*options: str) -> tuple[int, ScriptedEngine]:
-    engine = ScriptedEngine()
+def bench(*options: str, can_think: bool = True) -> tuple[int, ScriptedEngine]:
+    engine = ScriptedEngine(can_think=can_think)
     return main(["bench", "--runs", "1", "--widths", "none", *options], lambda: engine), engine
 
 
@@ -82,6 +82,8 @@ def test_a_set_is_downloaded_once_and_measured_with_the_settings_of_the_papers(
     assert status == 0 and len(hub.asked) == asked, "the file is on this disk"
     assert {(request.max_tokens, request.sampling.temperature, request.thinking) for request in engine.requests} == {(9, 1.0, True)}
     assert "up to 9 tokens per reply, temperature 1, thinking" in capsys.readouterr().out
+    assert bench("--set", "gsm8k", "--limit", "2", "--thinking", can_think=False)[0] == 0
+    assert "thinking" not in capsys.readouterr().out, "a report says what the model did"
 
 
 @pytest.mark.parametrize("name", SETS)
