@@ -55,6 +55,7 @@ from app.storage.database import FILE, open_store
 from app.storage.json_values import parse_json
 from app.storage.settings import ChatSettings
 from app.storage.store_thread import UNSAVED_PAGE, StoreThread
+from app.system.browser_page import delete_pages
 from app.system.data_paths import DataPaths
 from app.text.language import tr
 from mlx_engine.contract.requests import LoadPair
@@ -209,6 +210,7 @@ class Services(QObject):
             folder = self.paths.settings
             text = tr("Can't write to your home folder. Settings are stored in {folder} for now.", folder=folder)
             notices.post(Notice(text, stays=True, help=UNSAVED_PAGE))
+        delete_pages()  # of an app that was killed
         self.updates.start()
         if self.preferences.serve_at_launch:
             self.server.set_on(True)
@@ -244,6 +246,7 @@ class Services(QObject):
         self.tuning.close()
         self.connections.close()
         self.passages.close()
+        delete_pages()
         self.save_chats()
         self.engine.close()
         self.tools.close()

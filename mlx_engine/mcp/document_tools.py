@@ -3,17 +3,15 @@
 Errors are ValueErrors with a short message.
 """
 
-import os
-import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 from typing import TypeVar
 
 from mlx_engine.contract.errors import WorkCancelled
+from mlx_engine.contract.temporary_folders import temporary_folder
 from mlx_engine.documents.citations import quoted_page, quoted_passages, without_markers
 from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
 from mlx_engine.documents.document_search import FoundPassage, documents_in, find_passages, page_text
@@ -24,7 +22,6 @@ _LONGEST_QUERY = 1000  # characters, and of the other words
 _WAIT_S = 5.0  # for the index. Then a search returns what is indexed so far
 _END_S = 1.0
 _MOST_PROBLEMS = 5
-_PREFIX = "slipstream-documents-"  # of temporary folders, followed by the ID of their process
 Found = TypeVar("Found")
 
 
@@ -40,7 +37,7 @@ class Documents:
     """
 
     def __init__(self, folders: Sequence[str], file: Path | None = None) -> None:
-        self._temporary = _temporary_folder() if file is None else None
+        self._temporary = temporary_folder("documents") if file is None else None
         place = file or Path(self._temporary.name if self._temporary else "", "documents.sqlite")
         self._index = DocumentIndex(place, folders, is_temporary=file is None)
         self._update: threading.Thread | None = None
@@ -150,16 +147,3 @@ class Documents:
                 self._index.update(progress, self._cancel)
         except (sqlite3.Error, OSError) as error:
             self._problem = f"The documents can't be indexed: {error}"
-
-
-def _temporary_folder() -> "TemporaryDirectory[str]":
-    """Return a new folder, and delete those of programs that were killed."""
-    for place in Path(gettempdir()).glob(f"{_PREFIX}*"):
-        process = place.name.removeprefix(_PREFIX).partition("-")[0]
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            shutil.rmtree(place, ignore_errors=True)
-        except (OSError, ValueError, OverflowError):  # a process of another user, or a name that isn't ours
-            continue
-    return TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True)
