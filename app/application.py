@@ -67,6 +67,7 @@ class Slipstream(QObject):
         services.picker.downloads.changed.connect(self._hold_downloads)
         services.tuning.changed.connect(self._hold_tuning)
         services.loader.calibration.changed.connect(self._hold_calibration)
+        services.benchmark.changed.connect(self._hold_benchmark)
         services.activity.changed.connect(self._hold_reply)
         services.server.activity_changed.connect(self._hold_server)
         services.reply_runner.finished.connect(self._watch_peak)
@@ -116,6 +117,12 @@ class Slipstream(QObject):
     @Slot()
     def _hold_calibration(self) -> None:
         self._activity.set_held("calibration", self.services.loader.calibration.running, tr("Measuring speed"))
+
+    @Slot()
+    def _hold_benchmark(self) -> None:
+        benchmark = self.services.benchmark
+        held = benchmark.running and not benchmark.paused and not benchmark.waiting  # what it waits for is held itself
+        self._activity.set_held("benchmark", held, tr("Measuring speed"))
 
     @Slot()
     def close(self) -> None:

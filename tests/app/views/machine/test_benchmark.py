@@ -91,6 +91,23 @@ def test_it_can_be_paused_and_continued(begin: Callable[..., Session]) -> None:
     assert runner.reports and len(measured(engine)) == 1 + 2 + REPLIES
 
 
+def test_the_computer_stays_awake_unless_it_is_paused(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine([[commit("Slow"), threading.Event(), done("plain")]])
+    running = start(engine)
+    held: dict[str, bool] = {}
+    monkeypatch.setattr(running.slipstream._activity, "set_held", lambda name, on, reason="": held.update({name: on}))
+    dialog, runner = opened(running), running.services.benchmark
+    dialog.start.click()
+    running.until(lambda: len(engine.requests) == 1)
+    assert held["benchmark"]
+    dialog.pause.click()
+    assert not held["benchmark"]
+    dialog.pause.click()
+    assert held["benchmark"]
+    dialog.stop.click()
+    assert not runner.running and not held["benchmark"]
+
+
 @pytest.mark.parametrize("way", ["stop", "close", "load"])
 def test_it_ends_without_a_report(begin: Callable[..., Session], way: str) -> None:
     engine = ScriptedEngine([[commit("Slow"), threading.Event(), done("plain")]])
