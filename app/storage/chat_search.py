@@ -15,10 +15,16 @@ _WORD = re.compile(r"(?<=\s)\S")  # the start of one
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A message that matches a search. `start` and `end` mark a hit in `excerpt`."""
+    """A message that matches a search.
+
+    Attributes:
+        parent: the message above it, or empty.
+        start: of a hit in `excerpt`, which ends at `end`.
+    """
 
     chat: str
     message: str
+    parent: str
     excerpt: str
     start: int
     end: int
@@ -31,7 +37,7 @@ def search(db: sqlite3.Connection, chats: Iterable[str], words: str, pause: Call
     numbers = _indexed(db, [term for term in terms if len(term) >= 3])
     short = [term.casefold() for term in terms if len(term) < 3]  # too short for the trigram index
     conditions = "".join(" AND instr(folded(text || calls || summary), ?)" for _ in short)
-    query = f"SELECT id, text || calls || summary FROM message WHERE chat = ? AND NOT running{conditions}"
+    query = f"SELECT id, coalesce(parent, ''), text || calls || summary FROM message WHERE chat = ? AND NOT running{conditions}"
     among = " AND number IN (SELECT value FROM json_each(?))" if numbers is not None else ""
     for chat in chats if terms else ():
         pause()
@@ -39,7 +45,7 @@ def search(db: sqlite3.Connection, chats: Iterable[str], words: str, pause: Call
             continue
         values: list[object] = [chat, *short, *([json.dumps(numbers[chat])] if numbers is not None else [])]
         rows = db.execute(f"{query}{among} ORDER BY number LIMIT ?", (*values, MAX_HITS - len(found)))
-        found += [_hit(chat, message, text, terms) for message, text in rows]
+        found += [_hit(chat, message, parent, text, terms) for message, parent, text in rows]
         if len(found) == MAX_HITS:
             break
     return tuple(found)
@@ -65,7 +71,7 @@ def terms_of(words: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
+def _hit(chat: str, message: str, parent: str, text: str, terms: Sequence[str]) -> SearchHit:
     """Return a hit with an excerpt around the first term that begins at a word."""
     lower = text.lower()
     places = [(lower.find(term.lower()), len(term)) for term in terms] if len(lower) == len(text) else []
@@ -75,4 +81,4 @@ def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
         first = word.start()
     start = at - first + (1 if first else 0)
     excerpt = ("…" if first else "") + text[first:last].replace("\n", " ") + ("…" if last < len(text) else "")
-    return SearchHit(chat, message, excerpt, start, start + length)
+    return SearchHit(chat, message, parent, excerpt, start, start + length)

@@ -25,7 +25,6 @@ class ChatHits:
     """A chat whose title or messages match a search."""
 
     chat: ChatSummary
-    in_title: bool
     hits: tuple[SearchHit, ...] = ()
 
 

@@ -94,11 +94,11 @@ class Sidebar(QWidget):
                 for entry in sorted(chats.values(), key=lambda entry: -entry.changed)
                 if terms and all(term in entry.title.casefold() for term in terms)
             ]
-            by_chat: dict[str, dict[str, SearchHit]] = {id: {} for id in titles}
+            by_chat: dict[str, dict[tuple[str, str], SearchHit]] = {id: {} for id in titles}
             for hit in hits:
                 if hit.chat in chats:
-                    by_chat.setdefault(hit.chat, {})[hit.excerpt] = hit  # of equal versions, the newest
-            found = [ChatHits(chats[id], id in titles, tuple(each.values())) for id, each in by_chat.items()]
+                    by_chat.setdefault(hit.chat, {})[hit.parent, hit.excerpt] = hit  # of equal versions, the newest
+            found = [ChatHits(chats[id], tuple(each.values())) for id, each in by_chat.items()]
             self.results.show_chats(found, words)
             self.empty.setText(tr("No results for “{words}”", words=words.strip()[:60]))
             self._pages.setCurrentWidget(self.results if found else self.empty)
