@@ -434,10 +434,10 @@ class ChatLibrary(QObject):
         actions = []
         if ids:
             # Undo deletes the chats, so that messages added since can still be restored.
-            self._add_undo(step := UndoStep("", tr("Undo &Import"), lambda: self.delete(ids)))
+            self._add_undo(UndoStep("", tr("Undo &Import"), lambda: self.delete(ids)))
             newest = max(found.chats, key=lambda one: one.chat.changed).chat.id
             actions.append(NoticeAction(tr("Show"), partial(self.revealed.emit, newest)))
-            actions.append(NoticeAction(tr("Undo"), lambda: self.undo() if self.undo_step is step else None))
+            actions.append(NoticeAction(tr("Undo"), partial(self.delete, ids)))
         if found.grown:
             actions.append(NoticeAction(tr("Add Messages"), partial(self._add_messages, found), needed=True))
         self.changed.emit()

@@ -265,6 +265,18 @@ def test_show_opens_an_imported_chat_and_undo_removes_all(begin: Begin, tmp_path
         assert len(library.entries) == 1
 
 
+def test_the_notice_undoes_an_import_after_other_changes(begin: Begin, tmp_path: Path) -> None:
+    app = begin()
+    mine, library = chat_with(app, "Mine"), app.library
+    library.import_file(write(tmp_path / "conversations.json", [conversation(number, "Question") for number in range(3)]))
+    app.until(lambda: "Imported 3 chats." in app.notices)
+    library.archive([mine])
+    app.press("Undo")
+    assert [*library.entries] == [mine] and library.entries[mine].archived
+    app.run("undo_delete")
+    assert len(library.entries) == 4
+
+
 class SlowFile:
     """A file with five chats, whose import waits before the third is read."""
 
