@@ -45,8 +45,8 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Open</source>
-            <translation>Öffnen</translation>
+            <source>Open in Browser</source>
+            <translation>Im Browser öffnen</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -5334,6 +5334,11 @@
             <translation>Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Open</source>
+            <translation>Öffnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>Originalgröße</translation>
@@ -6767,11 +6772,6 @@
             <location filename="../../app/views/transcript/selection.py" />
             <source>Link</source>
             <translation>Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/selection.py" />
-            <source>Open in Browser</source>
-            <translation>Im Browser öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />

@@ -45,8 +45,8 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Open</source>
-            <translation>打开</translation>
+            <source>Open in Browser</source>
+            <translation>在浏览器中打开</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -5334,6 +5334,11 @@
             <translation>图像</translation>
         </message>
         <message>
+            <location filename="../../app/views/pictures/picture_actions.py" />
+            <source>Open</source>
+            <translation>打开</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/viewer.py" />
             <source>Actual Size</source>
             <translation>实际大小</translation>
@@ -6767,11 +6772,6 @@
             <location filename="../../app/views/transcript/selection.py" />
             <source>Link</source>
             <translation>链接</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/selection.py" />
-            <source>Open in Browser</source>
-            <translation>在浏览器中打开</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />

@@ -315,6 +315,7 @@ def test_a_page_in_a_reply_opens_in_the_browser_from_a_private_file(start: Start
     app.ask("Page")
     html, code = app.reply.blocks.findChildren(CodeView)
     assert not html.open.isHidden() and code.open.isHidden()
+    assert (html.open.text(), html.open.toolTip()) == ("Open in Browser", "Open in the browser, which runs its scripts")
     opened: list[QUrl] = []
     monkeypatch.setattr(browser_page.QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
     html.open.click()
