@@ -137,7 +137,7 @@ class ContextMeter(QObject):
             self._emit()
             return
         self._incomplete = bool(self._session.tools_starting() or self._attachments.busy or self._session.drawing_pages)
-        self._incomplete |= self._passages.searching(self._session.chat, clean(self._draft).strip())
+        self._incomplete |= self._passages.searching(self._session.chat, clean(self._draft).strip(), typing=True)
         prompt = self._next_prompt()
         if self._incomplete or prompt == self._prompt:
             self._emit()

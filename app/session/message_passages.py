@@ -22,6 +22,7 @@ from mlx_engine.mcp.document_tools import Documents
 MOST_PASSAGES = 5
 MOST_TOKENS, SHARE = 2_000, 4  # of the passages: at most this many tokens, and this part of the context
 TOKEN_BYTES = 3  # of a text, a careful estimate
+TYPING_S = 5.0  # between two looks through the folders while a message is being written
 _KEPT = 8  # latest searches
 
 
@@ -57,20 +58,28 @@ class MessagePassages(QObject):
         self._documents: tuple[ServerConfig, Documents] | None = None
         self._found: dict[PassageQuery, tuple[Attachment, ...]] = {}  # the latest last
         self._running: set[PassageQuery] = set()
+        self._failed: set[ServerConfig] = set()  # whose last search failed
 
     def added_to(self, chat: Chat, text: str, files: Sequence[Attachment]) -> tuple[Attachment, ...]:
         """Return a message's files with the passages that were found for it."""
         query = self._query(chat, text)
         return (*files, *self._found.get(query, ())) if query is not None else tuple(files)
 
-    def searching(self, chat: Chat, text: str) -> bool:
-        """Search the passages for a message if necessary, and return whether that runs."""
+    def searching(self, chat: Chat, text: str, typing: bool = False) -> bool:
+        """Search the passages for a message if necessary, and return whether that runs.
+
+        Args:
+            typing: whether the message is being written. Then its search doesn't start while another one runs, so that the message
+                that is sent next waits for one search at most. Ask again when `changed` is emitted.
+        """
         query = self._query(chat, text)
         if query is None or query in self._found:
             return False
-        if query not in self._running:
+        if query not in self._running and not (typing and self._running):
             self._running.add(query)
-            self._background.run(partial(self._search, query), partial(self._keep, query), partial(self._fail, query))
+            max_age_s = TYPING_S if typing else 0.0
+            search = partial(self._search, query, max_age_s)
+            self._background.run(search, partial(self._succeed, query), partial(self._fail, query))
         return True
 
     def servers(self, chat: Chat) -> list[ServerConfig]:
@@ -98,14 +107,19 @@ class MessagePassages(QObject):
             return None
         return PassageQuery(server, text, TOKEN_BYTES * min(MOST_TOKENS, pair.context_limit // SHARE))
 
-    def _search(self, query: PassageQuery) -> str:
+    def _search(self, query: PassageQuery, max_age_s: float) -> str:
         """Return the passages as text for a model. Runs on its own thread."""
         server = query.server
         if self._documents is None or self._documents[0] != server:
             if self._documents is not None:
                 self._documents[1].close()
             self._documents = server, Documents(server.folders, self._tools.index_of(server))
-        return fitting(self._documents[1].find(query.text, MOST_PASSAGES, wait_s=None), query.most_bytes)
+        found = self._documents[1].find(query.text, MOST_PASSAGES, wait_s=None, max_age_s=max_age_s)
+        return fitting(found, query.most_bytes)
+
+    def _succeed(self, query: PassageQuery, text: str) -> None:
+        self._failed.discard(query.server)
+        self._keep(query, text)
 
     def _keep(self, query: PassageQuery, text: str) -> None:
         self._running.discard(query)
@@ -116,8 +130,10 @@ class MessagePassages(QObject):
 
     def _fail(self, query: PassageQuery, why: str) -> None:
         self._keep(query, "")
-        text = tr("The documents can't be searched, so messages get no passages of them.")
-        self._notices.post(Notice(text, "error", topic="passages"))
+        if query.server not in self._failed:
+            self._failed.add(query.server)
+            text = tr("The documents can't be searched, so messages get no passages of them.")
+            self._notices.post(Notice(text, "error", topic="passages"))
 
 
 def fitting(passages: Sequence[FoundPassage], most_bytes: int) -> str:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import TypeVar
 
 from mlx_engine.contract.errors import WorkCancelled
@@ -41,6 +42,7 @@ class Documents:
         place = file or Path(self._temporary.name if self._temporary else "", "documents.sqlite")
         self._index = DocumentIndex(place, folders, is_temporary=file is None)
         self._update: threading.Thread | None = None
+        self._updated_at: float | None = None  # on the monotonic clock
         self.progress = (0, 0)
         self._problem = ""
         self._reported: set[str] = set()  # problems of documents
@@ -110,7 +112,9 @@ class Documents:
             raise ValueError(f"“{wanted}” has no page {page:,}. It has {known[fitting[0]]:,} pages")
         return quoted_page(fitting[0], page, text)
 
-    def find(self, query: str, most: int, other_words: str = "", wait_s: float | None = _WAIT_S) -> list[FoundPassage]:
+    def find(
+        self, query: str, most: int, other_words: str = "", wait_s: float | None = _WAIT_S, max_age_s: float = 0.0
+    ) -> list[FoundPassage]:
         """Return the passages that fit a query best, best first.
 
         Args:
@@ -118,8 +122,10 @@ class Documents:
             most: number of passages.
             other_words: as in `search_documents`.
             wait_s: how long to wait for the index, at most; None waits until it is complete, or `close` is called.
+            max_age_s: how long after an update of the index the folders aren't read again.
         """
-        self._refresh(wait_s)
+        if self._updated_at is None or monotonic() - self._updated_at >= max_age_s:
+            self._refresh(wait_s)
         words, others = query[:_LONGEST_QUERY], other_words[:_LONGEST_QUERY]
         return self._read(lambda index: find_passages(index, words, most, others))
 
@@ -142,8 +148,10 @@ class Documents:
             self.progress = (done, total)
 
         self._problem = ""
+        self._updated_at = None
         try:
             with suppress(WorkCancelled):
                 self._index.update(progress, self._cancel)
+                self._updated_at = monotonic()
         except (sqlite3.Error, OSError) as error:
             self._problem = f"The documents can't be indexed: {error}"

@@ -1,5 +1,6 @@
 """Passages of documents before messages to models that can't call tools: counted, stored, shown, and data."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.session import message_passages
 from app.session.message_passages import fitting
 from app.storage.chat_export import to_markdown
 from app.storage.records import chat_from_json, chat_to_json
 from app.views.transcript.message_views import PromptView
 from app.views.transcript.read_pages import pages_read
 from mlx_engine.documents.citations import INTRODUCTION
+from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.documents.document_search import FoundPassage
 from tests.app.conftest import Begin, Session, Start
 from tests.app.prompting_engine import PromptingEngine
@@ -135,6 +138,89 @@ def test_documents_are_data(begin: Begin, folder: Path, tmp_path: Path) -> None:
         check_is_data(passages)
         assert f"> {asked}" in passages
     assert not app.reply.calls and not app.tools.approvals.always()
+
+
+class Searches:
+    """Stands for the documents. A search waits until `go_on` is set, and can fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.queries, self.go_on, self.fail = list[str](), threading.Event(), False
+        monkeypatch.setattr(message_passages, "Documents", lambda folders, file: self)
+
+    def find(self, query: str, most: int, **options: object) -> list[FoundPassage]:
+        self.queries.append(query)
+        assert self.go_on.wait(60)
+        if self.fail:
+            raise ValueError("The documents can't be indexed")
+        return []
+
+    def close(self) -> None:
+        self.go_on.set()
+
+
+def pause_after(app: Session, text: str) -> None:
+    """Write a text, and make a pause in which the meter counts it."""
+    app.type(text)
+    app.meter.count_now()
+
+
+def test_a_message_waits_for_no_outdated_search(
+    begin: Begin, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, searches = begin(data=tmp_path / "data"), Searches(monkeypatch)
+    in_project(app, folder)
+    for text in ("Who", "Who makes", QUESTION):
+        pause_after(app, text)
+        assert app.meter.counting
+    searches.go_on.set()
+    app.until(lambda: not app.meter.counting)
+    assert searches.queries == ["Who", QUESTION], "a search isn't cut off, and the newest text is next"
+    searches.go_on.clear()
+    for text in ("And", "And who makes", "And who makes wax?"):
+        pause_after(app, text)
+    app.message.send()
+    assert app.message.note == "The message will be sent when the documents have been searched."
+    searches.go_on.set()
+    app.until(lambda: not app.message.note and not app.activity.busy)
+    assert searches.queries[2:] == ["And", "And who makes wax?"] and sent(app) == ["And who makes wax?"]
+
+
+@pytest.mark.parametrize(("between", "looks"), [(1e9, 1), (0.0, 3)])
+def test_the_folders_are_not_read_at_each_pause_in_typing(
+    begin: Begin, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: float, looks: int
+) -> None:
+    updates: list[object] = []
+    update = DocumentIndex.update
+    monkeypatch.setattr(DocumentIndex, "update", lambda *values: (updates.append(values), update(*values)))
+    monkeypatch.setattr(message_passages, "TYPING_S", between)
+    app = begin(data=tmp_path / "data")
+    in_project(app, folder)
+    for text in ("Who", "Who makes", QUESTION):
+        pause_after(app, text)
+        app.until(lambda: not app.meter.counting)
+    assert len(updates) == looks
+    app.message.send()
+    app.idle()
+    assert sent(app) == [f"{INTRODUCTION}\n\n{PASSAGE}\n\n{QUESTION}"] and len(updates) == looks
+    (folder / "zebras.md").write_text("Zebras make no noise.")
+    app.ask("And zebras?")
+    assert "> Zebras make no noise." in sent(app)[1] and len(updates) == looks + 1, "sending finds new files"
+
+
+def test_documents_that_cannot_be_searched_are_reported_once(
+    begin: Begin, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, searches = begin(data=tmp_path / "data"), Searches(monkeypatch)
+    searches.go_on.set()
+    in_project(app, folder)
+    for number, fails in enumerate((True, True, False, True, True)):
+        searches.fail = fails
+        pause_after(app, f"Question {number}")
+        app.until(lambda: not app.meter.counting)
+        app.services.notices.clear_all()
+    assert len(searches.queries) == 5
+    text = "The documents can't be searched, so messages get no passages of them."
+    assert [notice.text for notice in app.noticed].count(text) == 2, "again after it has worked"
 
 
 @given(

@@ -201,6 +201,15 @@ def test_indexes_of_programs_that_were_killed_are_deleted(folder: Path, tmp_path
     assert {place.name for place in tmp_path.glob("slipstream-*")} == {*names[1:]}
 
 
+def test_an_index_that_is_new_enough_is_not_updated(folder: Path, tmp_path: Path) -> None:
+    documents = Documents([str(folder)], tmp_path / "documents.sqlite")
+    assert documents.find("zebra", 5, max_age_s=1e9) == [], "the first search makes the index"
+    (folder / "zebras.md").write_text("Zebras make no noise.")
+    assert documents.find("zebra", 5, max_age_s=1e9) == []
+    assert [one.text for one in documents.find("zebra", 5)] == ["Zebras make no noise."]
+    documents.close()
+
+
 def test_a_disk_that_fails_is_reported(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"The documents can't be indexed: .*(Not a directory|File exists)"):
