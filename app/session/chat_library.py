@@ -73,6 +73,7 @@ class ChatLibrary(QObject):
         self.projects: dict[str, Project] = {}
         self._presets: dict[str, Preset] = {}
         self.read = False  # whether the database has been read
+        self.began_empty = False  # whether it had no chats and projects then, maybe because it was damaged
         self.unsaved: frozenset[str] = frozenset()  # ids of chats with unsaved changes, and `drafts.NEXT_CHAT`
         self.refusal = ""  # why the changes can't be saved
         self._kept: list[Chat] = []  # keeps unsaved chats in memory; the disk lacks their changes
@@ -89,7 +90,7 @@ class ChatLibrary(QObject):
         self._store.write(Store.recover)  # after reading: a full disk must not hide the chats
 
     def _fill(self, contents: Contents) -> None:
-        self.read = True
+        self.read, self.began_empty = True, not (contents.chats or contents.projects)
         # Keep what was added after the read began
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
         self.projects = {project.id: project for project in contents.projects} | self.projects

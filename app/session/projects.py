@@ -120,7 +120,8 @@ class Projects(QObject):
     @Slot()
     def _share_documents(self) -> None:
         if self._library.read:
-            self._tools.set_documents({one.id: one.documents for one in self._library.projects.values() if one.documents})
+            documents = {one.id: one.documents for one in self._library.projects.values()}
+            self._tools.set_documents(documents, incomplete=self._library.began_empty)
 
     @Slot(list, set, str)
     def _explain_move(self, chat_ids: list[str], before: set[str], project_id: str) -> None:

@@ -54,6 +54,8 @@ class ToolBox(QObject):
         self.configs: tuple[ServerConfig, ...] = ()
         self._used: tuple[ServerConfig, ...] = ()  # with those of projects
         self._documents: dict[str, tuple[str, ...]] | None = None  # by the IDs of projects; None until the chats are read
+        self._deleted: tuple[ServerConfig, ...] = ()  # of projects whose deletion can be undone
+        self._unknown: tuple[set[str], list[Path]] = (set(), [])  # keys and indexes of projects that were lost
         self._lent: set[str] = set()  # servers that are off but that an example turned on in a chat
         self._saving = False  # whether the servers are being stored
         self._stamp = _stamp(self.file)  # of mcp.json when it was last read or written
@@ -84,19 +86,25 @@ class ToolBox(QObject):
             for config in self.configs
         )
 
-    def set_documents(self, documents: Mapping[str, tuple[str, ...]]) -> None:
-        """Set the documents of all projects that have some, by the projects' IDs.
+    def set_documents(self, documents: Mapping[str, tuple[str, ...]], incomplete: bool = False) -> None:
+        """Set the documents of all projects, by the projects' IDs.
 
-        Indexes and approvals of other projects are deleted.
+        Indexes and approvals of deleted projects are kept until `close`, because their deletion can be undone. Those of others are
+        deleted.
+
+        Args:
+            incomplete: whether there may be other projects. Then their indexes and approvals are kept.
         """
         if documents == self._documents:
             return
+        if incomplete and self._documents is None:
+            found = [*self._indexes.glob("*")] if self._indexes is not None else []
+            self._unknown = {server for server, _ in self.approvals.always()}, found
+        before = (*self._deleted, *(config for config in self._used if config.project))
+        self._deleted = tuple(config for config in before if config.project not in documents)
         self._documents = dict(documents)
         self._use(self.configs)
-        keys = {config.key for config in self._used}
-        for server, tool in self.approvals.always():
-            if is_of_project(server) and server not in keys:
-                self.revoke(server, tool)
+        self._delete_old_approvals()
         self.changed.emit()
 
     def chosen(self, settings: ChatSettings, project: str = "") -> list[ServerConfig]:
@@ -252,7 +260,9 @@ class ToolBox(QObject):
         """Stop all servers within two seconds, and finish saving their list."""
         for servers in (self._servers, *self._tests):
             servers.close()
-        self._delete_old_indexes()  # a call that was running may have created one again
+        self._deleted = ()
+        self._delete_old_indexes()
+        self._delete_old_approvals()
         self._writer.waitForDone(SAVE_MS)
 
     def _read(self) -> tuple[ServerConfig, ...]:
@@ -284,11 +294,24 @@ class ToolBox(QObject):
         """Delete the indexes that no server reads, once the projects are known."""
         if self._indexes is None or self._documents is None:
             return
-        kept = [index for config in self._used if config.folders and (index := self.index_of(config)) is not None]
+        read = [config for config in (*self._used, *self._deleted) if config.folders]
+        kept = [index for config in read if (index := self.index_of(config)) is not None]
         try:
-            delete_others(self._indexes, kept)
+            delete_others(self._indexes, [*kept, *self._unknown[1]])
         except OSError as error:
             log.warning("Old indexes of documents can't be deleted: %s", error)
+
+    def _delete_old_approvals(self) -> None:
+        """Delete the approvals for documents of projects that no server reads, once the projects are known."""
+        if self._documents is None:
+            return
+        kept = {config.key for config in (*self._used, *self._deleted)} | self._unknown[0]
+        for server, tool in self.approvals.always():
+            if is_of_project(server) and server not in kept:
+                try:
+                    self.approvals.revoke(server, tool)
+                except UserError as error:
+                    self.problem = translated(error.text)
 
     def _write(self, configs: tuple[ServerConfig, ...]) -> None:
         """Store the servers, then use them without their secrets. Runs on its own thread."""

@@ -165,16 +165,18 @@ def test_documents_are_read_in_the_chats_of_their_project_only(begin: Begin, ser
     assert [fake.configs[key].folders for key in fake.started] == [("/papers", "/bees.pdf"), ()]
 
 
-def test_the_index_of_a_deleted_project_is_deleted(begin: Begin, tmp_path: Path) -> None:
+def test_the_index_of_a_deleted_project_is_deleted_at_the_end(begin: Begin, tmp_path: Path) -> None:
     app, projects, one = app_with_project(begin, tmp_path)
     projects.add_documents(one, ["/papers"])
     index = index_in(tmp_path / "documents", ("/papers",))
     index.parent.mkdir(exist_ok=True)
     index.write_bytes(b"words")
     app.library.delete_project(one)
-    assert not index.exists()
     app.library.undo()
-    assert app.library.projects[one].documents == ("/papers",)
+    assert app.library.projects[one].documents == ("/papers",) and index.exists()
+    app.library.delete_project(one)
+    app.quit()
+    assert not index.exists()
 
 
 def test_the_model_of_a_project_is_loaded_for_a_new_chat(begin: Begin, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Nothing of a removed project stays on the disk."""
+"""A removed project can be restored until the app quits. Then nothing of it stays on the disk."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,10 +33,43 @@ def test_nothing_of_a_removed_project_and_its_chats_stays_on_the_disk(
         return {word for word in words if any(word in content for content in files)}
 
     app.until(lambda: found() == set(words))
-    app.library.delete_project(project.id)
+    for undone in (True, False):
+        app.library.delete_project(project.id)
+        if undone:
+            app.library.undo()
+            assert app.services.projects.allowed(project.id) == ("search_documents",)
+            assert {index.suffix for index in (data / "documents").iterdir()} >= {".sqlite"}
     app.library.delete([app.session.chat.id])
     app.quit()
     again = begin(data=data)
     again.until(lambda: again.library.read)
     again.quit()
     assert found() == set()
+
+
+@pytest.mark.parametrize("harm", ["damaged", "missing"])
+def test_a_project_in_a_database_that_was_lost_keeps_its_approvals_and_its_index(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr("app.session.tool_box.ToolServers", FakeServers)
+    data, folder = tmp_path / "data", tmp_path / "Notes"
+    data.mkdir()
+    folder.mkdir()
+    (folder / "bees.md").write_text("Bees make honey.")
+    app = begin(data=data)
+    in_project(app, folder)
+    [project] = app.library.projects.values()
+    tool = Tool("Documents", "search_documents", project=project.id)
+    app.tools.approvals.record(tool, "", "always")
+    app.ask("Who makes honey?")
+    app.quit()
+    if harm == "damaged":
+        (data / "chats.db").write_bytes(b"x" * 100)
+    else:
+        (data / "chats.db").unlink()
+    again = begin(data=data)
+    again.until(lambda: again.library.read)
+    again.ask("Hello?")
+    again.library.add_project("Another")
+    again.quit()
+    assert again.tools.approvals.allows(tool, "") and list((data / "documents").glob("*.sqlite"))

@@ -17,6 +17,7 @@ from app.storage.settings import ChatSettings
 from mlx_engine.contract.secrets import is_reference
 from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.documents.index_file import index_in
+from mlx_engine.mcp.approvals import Approvals
 from mlx_engine.mcp.config import ServerConfig, read_config
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool, ToolResult
@@ -255,11 +256,50 @@ def test_no_index_is_deleted_before_the_projects_are_known(servers: type[FakeSer
     assert index.exists()
     box.set_documents({"p": ("/papers",)})
     assert index.exists()
-    box.set_documents({})
+    box.set_documents({"p": ()})
     assert not index.exists()
     index.write_bytes(b"words")  # by a call that was running
     box.close()
     assert not index.exists()
+
+
+def test_what_belongs_to_a_deleted_project_is_deleted_at_the_end(servers: type[FakeServers], tmp_path: Path) -> None:
+    box, approval = ToolBox(tmp_path), ("Documents\np", "search_documents")
+    documents = {"p": ("/papers",), "q": ("/notes",)}
+    box.set_documents(documents)
+    indexes = [index_in(tmp_path / "documents", folders) for folders in documents.values()]
+    indexes[0].parent.mkdir()
+    for index in indexes:
+        index.write_bytes(b"words")
+    box.approvals.record(Tool("Documents", "search_documents", project="p"), "", "always")
+    for undone in (True, False):
+        box.set_documents({"q": ("/notes",)})
+        box.set_documents({"q": ("/notes",), "new": ()})
+        assert indexes[0].exists() and box.approvals.always() == (approval,)
+        if undone:
+            box.set_documents(documents)
+    box.close()
+    assert [*indexes[0].parent.iterdir()] == [indexes[1]] and box.approvals.always() == ()
+
+
+def test_a_database_that_lacks_projects_deletes_nothing_of_theirs(servers: type[FakeServers], tmp_path: Path) -> None:
+    index, own = (index_in(tmp_path / "documents", (folder,)) for folder in ("/papers", "/mine"))
+    index.parent.mkdir()
+    index.write_bytes(b"words")
+    approvals = Approvals(tmp_path / "approvals.json")
+    approvals.record(Tool("Documents", "search_documents", project="p"), "", "always")
+    box = ToolBox(tmp_path)
+    box.set_documents({}, incomplete=True)
+    box.put(replace(box.builtin("documents"), folders=("/mine",)), "Documents")
+    own.write_bytes(b"words")
+    box.put(replace(box.builtin("documents"), folders=()), "Documents")
+    box.set_documents({"new": ()}, incomplete=True)
+    box.close()
+    assert [*index.parent.iterdir()] == [index] and len(approvals.always()) == 1
+    again = ToolBox(tmp_path)
+    again.set_documents({"new": ()})
+    assert [*index.parent.iterdir()] == [] and approvals.always() == ()
+    again.close()
 
 
 def test_documents_reads_those_of_the_chat_s_project_only(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
@@ -280,7 +320,7 @@ def test_documents_reads_those_of_the_chat_s_project_only(servers: type[FakeServ
 
 
 def test_an_approval_for_a_project_allows_nothing_elsewhere(servers: type[FakeServers], qapp: object, tmp_path: Path) -> None:
-    """It ends when the project or one of its documents is removed."""
+    """It ends when one of the project's documents is removed, and when the app ends after the project was deleted."""
     box, chat = ToolBox(tmp_path), ChatSettings(tool_servers=("Documents",))
     box.put(replace(box.builtin("documents"), enabled=True, folders=("/papers",)), "Documents")
     box.set_documents({"a": ("/papers",), "b": ("/papers",)})
@@ -290,13 +330,17 @@ def test_an_approval_for_a_project_allows_nothing_elsewhere(servers: type[FakeSe
     box.approvals.record(first, "", "always")
     assert [box.approvals.allows(tool, "") for tool in (first, second, third)] == [True, False, False]
     box.approvals.record(third, "", "always")
-    box.set_documents({"b": ("/papers",)})
+    box.set_documents({"a": (), "b": ("/papers",)})
     assert [box.approvals.allows(tool, "") for tool in (first, second, third)] == [False, False, True]
     assert box.approvals.always() == (("Documents", "calculator"),)
     box.approvals.record(second, "", "always")
     box.set_documents({"b": ("/papers", "/more")})
     box.warm(chat, "b")
     [second] = box.offered(chat, "b").values()
+    assert not box.approvals.allows(second, "")
+    box.approvals.record(second, "", "always")
+    box.set_documents({})
+    box.close()
     assert not box.approvals.allows(second, "")
 
 
