@@ -6,16 +6,15 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from mlx_engine.contract.errors import UserError, WorkCancelled
 from mlx_engine.contract.files import cannot_read
 from mlx_engine.documents.document import DocumentPage, check_size, may_be_document, read_document
-from mlx_engine.documents.index_file import delete_index, is_damage, open_index, purge, transaction
+from mlx_engine.documents.index_file import checkpoint, delete_index, is_damage, open_index, purge, transaction
 from mlx_engine.documents.passages import passages_of
-from mlx_engine.documents.sources import SourceFile, content_of, files_in
+from mlx_engine.documents.sources import SourceFile, TooManyFiles, content_of, files_in
 from mlx_engine.documents.terms import segmented
 from mlx_engine.media import media_process
 
@@ -37,22 +36,25 @@ class DocumentIndex:
     Args:
         file: the index.
         folders: absolute paths of the folders.
-        is_temporary: whether the file is deleted soon. Then deleted words may stay in it until then.
 
     Attributes:
-        exceeds_limit: whether the folders have more files than are indexed.
+        exceeded_limit: how many files are looked at, if the folders have more, else 0.
     """
 
-    def __init__(self, file: Path, folders: Sequence[str], is_temporary: bool = False) -> None:
-        self._file, self._folders, self._is_temporary = file, tuple(folders), is_temporary
-        self.exceeds_limit = False
+    def __init__(self, file: Path, folders: Sequence[str]) -> None:
+        self._file, self._folders = file, tuple(folders)
+        self.exceeded_limit = 0
         self._updating = threading.Lock()
         self._checked = False
+        self._has_deleted = False  # whether deleted words are in the file
+        self._failed: Callable[[sqlite3.Connection], object] | None = None  # a search that found damage
 
     def update(
         self, progress: Callable[[int, int], object] = lambda done, total: None, cancel: threading.Event | None = None
     ) -> None:
         """Index new and changed files, and forget those that are gone.
+
+        An index that is damaged is made again.
 
         Args:
             progress: called with the numbers of indexed files and of all files.
@@ -64,68 +66,110 @@ class DocumentIndex:
         """
         with self._updating:
             try:
-                self._update(progress, cancel)
-            except sqlite3.Error as error:
-                if not is_damage(error):
-                    raise
-                log.warning("The index of documents is made again: %s", error)
-                delete_index(self._file)
-                self._update(progress, cancel)
+                try:
+                    self._update(progress, cancel)
+                except sqlite3.Error as error:
+                    if not is_damage(error):
+                        raise
+                    log.warning("The index of documents is made again: %s", error)
+                    delete_index(self._file)
+                    self._update(progress, cancel)
+            except sqlite3.Error:
+                if cancel is not None and cancel.is_set():
+                    raise WorkCancelled from None
+                raise
 
     def read(self, use: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Return what a function finds in the index, which is made again if it is damaged.
+        """Return what a function finds in the index.
 
         Raises:
-            sqlite3.Error, OSError: the disk fails.
+            sqlite3.Error, OSError: the disk fails, or the index is damaged. The next update then makes it again.
         """
         try:
-            return self._read(use)
+            with closing(self._open(check=False)) as index:
+                index.execute("BEGIN")  # so that all queries see the same documents, even during an update
+                return use(index)
         except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-        self.delete()
-        self.update()
-        return self._read(use)
+            if is_damage(error):
+                self._failed = use
+            raise
+
+    def erase_deleted(self, cancel: threading.Event | None = None) -> None:
+        """Erase the words of deleted text from the file, which keeps them until then.
+
+        This can take long. Updates and searches go on during that time.
+
+        Raises:
+            WorkCancelled: `cancel` was set. What is done stays.
+            sqlite3.Error, OSError: the disk fails.
+        """
+        if not self._has_deleted or not self._file.exists():
+            return
+        self._has_deleted, has_ended = False, False
+        try:
+            with closing(self._open(check=False)) as index:
+                for _ in purge(index):
+                    if cancel is not None and cancel.is_set():
+                        raise WorkCancelled
+            has_ended = True
+        except sqlite3.Error as error:
+            if is_damage(error):
+                self._failed = lambda index: [*purge(index)]
+            raise
+        finally:
+            if not has_ended:
+                self._has_deleted = True
 
     def delete(self) -> None:
         """Delete the index from the disk."""
         with self._updating:
             delete_index(self._file)
 
-    def _read(self, use: Callable[[sqlite3.Connection], Result]) -> Result:
-        with closing(self._open(check=False)) as index:
-            index.execute("BEGIN")  # so that all queries see the same documents, even during an update
-            return use(index)
-
-    def _open(self, check: bool) -> sqlite3.Connection:
+    def _open(self, check: bool, cancel: threading.Event | None = None) -> sqlite3.Connection:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        return open_index(self._file, check)
+        return open_index(self._file, check, cancel)
 
     def _update(self, progress: Callable[[int, int], object], cancel: threading.Event | None) -> None:
-        with closing(self._open(check=not self._checked)) as index:
+        with closing(self._open(check=not self._checked, cancel=cancel)) as index:
+            failed, self._failed = self._failed, None
+            if failed is not None:  # unless another program has made the index again since, it fails again
+                failed(index)
             is_first, self._checked = not self._checked, True
             known = {
                 name: facts for name, *facts in index.execute("SELECT name, id, modified_ns, size, digest FROM document").fetchall()
             }
-            files = list(islice(files_in(self._folders), MOST_FILES + 1))
-            self.exceeds_limit = len(files) > MOST_FILES
-            del files[MOST_FILES:]
+            files = self._files(cancel)
             gone = [known[name][0] for name in known.keys() - {source.name for source in files}]
             with transaction(index):
                 _forget(index, gone)
-            has_deleted = bool(gone) or (is_first and bool(known))  # an earlier update may have ended before it purged
+            if gone or (is_first and known):  # an earlier program may have ended before it erased
+                self._has_deleted = True
             for done, source in enumerate(files):
                 progress(done, len(files))
                 if cancel is not None and cancel.is_set():
                     raise WorkCancelled
                 number, *stamp, digest = known.get(source.name, (None, None, None, b""))
                 is_waiting = source.is_online and stamp == [_ONLINE, source.size]
-                if stamp != [source.modified_ns, source.size] and not is_waiting:
-                    has_deleted |= self._index_file(index, source, number, digest, cancel)
+                has_changed = stamp != [source.modified_ns, source.size] and not is_waiting
+                if has_changed and self._index_file(index, source, number, digest, cancel):
+                    self._has_deleted = True
             progress(len(files), len(files))
-            if has_deleted and not self._is_temporary:
-                purge(index)
+            if self._has_deleted:
+                checkpoint(index)
             media_process.documents.end_idle()  # it may hold the memory of large files
+
+    def _files(self, cancel: threading.Event | None) -> list[SourceFile]:
+        """Return the files to index, and set the limit that they exceed, if any."""
+        files: list[SourceFile] = []
+        self.exceeded_limit = 0
+        try:
+            for source in files_in(self._folders, cancel):
+                if len(files) == MOST_FILES:
+                    raise TooManyFiles(MOST_FILES)
+                files.append(source)
+        except TooManyFiles as error:
+            self.exceeded_limit = error.limit
+        return files
 
     def _index_file(
         self, index: sqlite3.Connection, source: SourceFile, number: int | None, digest: bytes, cancel: threading.Event | None

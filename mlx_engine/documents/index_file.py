@@ -3,12 +3,15 @@
 import hashlib
 import json
 import sqlite3
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _VERSION = 3
 _TIMEOUT_S = 30.0
+_LOOK_EVERY = 10_000  # instructions of SQLite between looks at whether to end
+_STEP_PAGES = 500  # of 4 kB, in a step of a purge
 _SUFFIX = ".sqlite"
 # A missing table is a plain error. Others come from the disk, from another program, or from a mistake of ours
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
@@ -30,17 +33,20 @@ CREATE VIRTUAL TABLE parts USING fts5(body, content='', detail=none, tokenize='t
 """
 
 
-def open_index(file: Path, check: bool) -> sqlite3.Connection:
+def open_index(file: Path, check: bool, cancel: threading.Event | None = None) -> sqlite3.Connection:
     """Open an index, or create it.
 
     Args:
         check: whether to read all of it, to find damage.
+        cancel: interrupts its statements, which then raise an error.
 
     Raises:
         sqlite3.Error: it is damaged or of another version, or the disk fails.
     """
     index = sqlite3.connect(file, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
+        if cancel is not None:
+            index.set_progress_handler(cancel.is_set, _LOOK_EVERY)
         file.chmod(0o600)
         for setting in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):  # it can be made again
             index.execute(f"PRAGMA {setting}").fetchall()
@@ -109,11 +115,24 @@ def transaction(index: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def purge(index: sqlite3.Connection) -> None:
-    """Erase what was deleted from the file, which keeps deleted words until then."""
-    for table in ("words", "parts"):
-        index.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+def checkpoint(index: sqlite3.Connection) -> None:
+    """Erase deleted text from the file. Its words stay in the full-text tables."""
     index.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def purge(index: sqlite3.Connection) -> Iterator[None]:
+    """Erase deleted words from the file, in short steps.
+
+    Others can write between them.
+    """
+    for table in ("words", "parts"):
+        written = 2
+        while written > 1:  # the statement counts as 1
+            before = index.total_changes
+            index.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (-_STEP_PAGES,))
+            written = index.total_changes - before
+            yield
+    checkpoint(index)
 
 
 def delete_index(file: Path) -> None:

@@ -5,11 +5,14 @@ Links are never followed, and hidden files and folders are skipped.
 
 import os
 import stat
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
+
+from mlx_engine.contract.errors import WorkCancelled
 
 # Of files that can't be documents, such as those of a photo library
 _NO_DOCUMENTS = frozenset(
@@ -18,6 +21,7 @@ _NO_DOCUMENTS = frozenset(
     "woff2 safetensors gguf npy npz pt pth onnx sqlite parquet xls xlsx ppt pptx epub".split()
 )
 _DEEPEST = 30  # folders inside each other
+_MOST_VISITED = 1_000_000  # files and folders of any kind
 _DATALESS = 0x40000000  # SF_DATALESS of macOS
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -40,19 +44,38 @@ class SourceFile:
     is_online: bool = False
 
 
-def files_in(folders: Sequence[str]) -> Iterator[SourceFile]:
+class TooManyFiles(Exception):
+    """A limit that is exceeded, after the files within it."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+def files_in(folders: Sequence[str], cancel: threading.Event | None = None) -> Iterator[SourceFile]:
     """Yield the files that may be documents, in order of their names.
 
     Files whose names would look the same are numbered, and so are folders.
 
     Args:
         folders: the chosen folders and files.
+        cancel: ends the search for files.
+
+    Raises:
+        TooManyFiles: there are more files and folders.
+        WorkCancelled: `cancel` was set.
     """
+    visited = 0
     taken, names_taken = set[str](), set[str]()
     for folder in dict.fromkeys(map(os.path.realpath, folders)):
         base = os.path.basename(folder) or "disk"
         root = _free(base, taken)
         for place, folders_here, names in os.walk(folder):
+            if cancel is not None and cancel.is_set():
+                raise WorkCancelled
+            visited += len(folders_here) + len(names)
+            if visited > _MOST_VISITED:
+                raise TooManyFiles(_MOST_VISITED)
             below = os.path.relpath(place, folder)
             parts = [] if below == os.curdir else below.split(os.sep)
             folders_here[:] = sorted(name for name in folders_here if name[0] != "." and len(parts) < _DEEPEST)

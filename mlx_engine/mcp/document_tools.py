@@ -3,6 +3,7 @@
 Errors are ValueErrors with a short message.
 """
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -14,14 +15,18 @@ from typing import TypeVar
 from mlx_engine.contract.errors import WorkCancelled
 from mlx_engine.contract.temporary_folders import temporary_folder
 from mlx_engine.documents.citations import quoted_page, quoted_passages, without_markers
-from mlx_engine.documents.document_index import MOST_FILES, DocumentIndex
+from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.documents.document_search import FoundPassage, documents_in, find_passages, page_text
+from mlx_engine.documents.index_file import is_damage
 from mlx_engine.documents.sources import shown_name
+
+log = logging.getLogger(__name__)
 
 _MOST_FOUND = 5  # passages of a search
 _LONGEST_QUERY = 1000  # characters, and of the other words
 _WAIT_S = 5.0  # for the index. Then a search returns what is indexed so far
 _END_S = 1.0
+_ERASE_EVERY_S = 600.0  # deleted words, which means to write most of the index again
 _MOST_PROBLEMS = 5
 Found = TypeVar("Found")
 
@@ -40,13 +45,15 @@ class Documents:
     def __init__(self, folders: Sequence[str], file: Path | None = None) -> None:
         self._temporary = temporary_folder("documents") if file is None else None
         place = file or Path(self._temporary.name if self._temporary else "", "documents.sqlite")
-        self._index = DocumentIndex(place, folders, is_temporary=file is None)
+        self._index = DocumentIndex(place, folders)
         self._update: threading.Thread | None = None
         self._updated_at: float | None = None  # on the monotonic clock
+        self._eraser = threading.Thread(target=self._erase, name="documents-eraser", daemon=True)
         self.progress = (0, 0)
         self._problem = ""
         self._reported: set[str] = set()  # problems of documents
         self._cancel = threading.Event()
+        self._starting = threading.Lock()
 
     @property
     def is_updating(self) -> bool:
@@ -54,15 +61,19 @@ class Documents:
 
     def start(self) -> None:
         """Index the documents, if that isn't under way."""
-        if not self.is_updating:
-            self._update = threading.Thread(target=self._run, name="documents", daemon=True)
-            self._update.start()
+        with self._starting:
+            if not self.is_updating:
+                self._update = threading.Thread(target=self._run, name="documents", daemon=True)
+                self._update.start()
+            if self._temporary is None and self._eraser.ident is None:
+                self._eraser.start()
 
     def close(self) -> None:
         """End indexing. What is done stays."""
         self._cancel.set()
-        if self._update is not None:
-            self._update.join(_END_S)
+        for thread in (self._update, self._eraser):
+            if thread is not None and thread.ident is not None:
+                thread.join(_END_S)
         if self._temporary is not None:
             self._temporary.cleanup()
 
@@ -88,8 +99,8 @@ class Documents:
     def new_problems(self) -> list[str]:
         """Return why documents can't be searched, without what was returned before."""
         problems = [document.problem for document in self._read(documents_in) if document.problem]
-        if self._index.exceeds_limit:
-            problems.insert(0, f"Only the first {MOST_FILES:,} files are searched. Choose smaller folders.")
+        if self._index.exceeded_limit:
+            problems.insert(0, f"Only the first {self._index.exceeded_limit:,} files are searched. Choose smaller folders.")
         new = [problem for problem in problems if problem not in self._reported]
         self._reported = self._reported & set(problems) | set(new[:_MOST_PROBLEMS])
         more = [f"Other documents that can't be read: {len(new) - _MOST_PROBLEMS:,}."] if len(new) > _MOST_PROBLEMS else []
@@ -139,9 +150,30 @@ class Documents:
 
     def _read(self, use: Callable[[sqlite3.Connection], Found]) -> Found:
         try:
+            try:
+                return self._index.read(use)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+            self._refresh()
             return self._index.read(use)
         except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.Error) and is_damage(error):
+                raise ValueError("The index of the documents was damaged, and is being made again. Search again later") from None
             raise ValueError(f"The index of the documents can't be read: {error}") from None
+
+    def _erase(self) -> None:
+        """Erase deleted words after the first update, and then from time to time."""
+        assert self._update is not None
+        self._update.join()
+        while not self._cancel.is_set():
+            try:
+                self._index.erase_deleted(self._cancel)
+            except WorkCancelled:
+                return
+            except (sqlite3.Error, OSError) as error:
+                log.warning("Deleted words stay in the index of documents until the next attempt: %s", error)
+            self._cancel.wait(_ERASE_EVERY_S)
 
     def _run(self) -> None:
         def progress(done: int, total: int) -> None:

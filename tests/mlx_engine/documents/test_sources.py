@@ -10,7 +10,7 @@ import pytest
 from mlx_engine.documents import document_index
 from mlx_engine.documents.document_index import DocumentIndex, _forget
 from mlx_engine.documents.document_search import documents_in, find_passages, page_text
-from mlx_engine.documents.sources import SourceFile, content_of, files_in
+from mlx_engine.documents.sources import SourceFile, TooManyFiles, content_of, files_in
 from tests.mlx_engine.documents.test_document_index import names_for
 
 
@@ -37,7 +37,7 @@ def test_a_folder_that_is_replaced_by_a_link_is_not_followed(
     (folder / "sub" / "a.md").unlink()
     (folder / "sub").rmdir()
     (folder / "sub").symlink_to(tmp_path)
-    monkeypatch.setattr(document_index, "files_in", lambda folders: iter(found))
+    monkeypatch.setattr(document_index, "files_in", lambda *_: iter(found))
     index.update()
     assert not names_for(index, "private")
     [problem] = [one.problem for one in index.read(documents_in) if one.problem]
@@ -119,3 +119,17 @@ def test_single_files_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "bees.md").symlink_to(tmp_path / "wasps.md")
     with pytest.raises(OSError):
         content_of(source, [str(tmp_path)], 100)
+
+
+def test_the_number_of_visited_files_is_limited(index: DocumentIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "photos").mkdir()
+    for number in range(3):
+        (folder / "photos" / f"{number}.jpg").touch()
+    monkeypatch.setattr("mlx_engine.documents.sources._MOST_VISITED", 5)
+    with pytest.raises(TooManyFiles):
+        list(files_in([str(folder)]))
+    index.update()
+    assert index.exceeded_limit == 5 and [one.name for one in index.read(documents_in)] == ["Notes/bees.md", "Notes/cats.txt"]
+    monkeypatch.setattr("mlx_engine.documents.sources._MOST_VISITED", 6)
+    index.update()
+    assert not index.exceeded_limit

@@ -4,10 +4,12 @@ import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -19,6 +21,8 @@ from pypdf import PdfReader, PdfWriter
 
 from mlx_engine.contract.requests import GenerationRequest, Message, ToolCall
 from mlx_engine.documents.citations import INTRODUCTION, cited_pages, quoted_page, quoted_passages, without_markers
+from mlx_engine.documents.document import read_document
+from mlx_engine.documents.document_index import DocumentIndex
 from mlx_engine.documents.document_search import FoundPassage
 from mlx_engine.documents.sources import SourceFile, content_of, shown_name
 from mlx_engine.formats.format_registry import FORMATS
@@ -143,8 +147,7 @@ def test_documents_that_cannot_be_read_are_named_once(documents: Documents, fold
 
 
 def test_a_search_says_that_there_are_too_many_files(documents: Documents, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("mcp.document_tools", "documents.document_index"):
-        monkeypatch.setattr(f"mlx_engine.{module}.MOST_FILES", 1)
+    monkeypatch.setattr("mlx_engine.documents.document_index.MOST_FILES", 1)
     (folder / "cats.md").write_text("Cats sleep.\n")
     text = "[Only the first 1 files are searched. Choose smaller folders.]"
     assert documents.search_documents("honey").endswith(f"honey.\n\n{text}")
@@ -207,6 +210,65 @@ def test_an_index_that_is_new_enough_is_not_updated(folder: Path, tmp_path: Path
     (folder / "zebras.md").write_text("Zebras make no noise.")
     assert documents.find("zebra", 5, max_age_s=1e9) == []
     assert [one.text for one in documents.find("zebra", 5)] == ["Zebras make no noise."]
+
+
+def test_a_damaged_index_is_made_again_once_on_its_own_thread(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "documents.sqlite"
+    documents, read = Documents([str(folder)], file), list[str]()
+    documents.search_documents("honey")
+    with closing(sqlite3.connect(file, isolation_level=None)) as index:
+        index.execute("UPDATE words_data SET block = x'ffffffffff' WHERE id > 1")
+
+    def watched(data: bytes, name: str, cancel: threading.Event | None) -> object:
+        read.append(threading.current_thread().name)
+        assert cancel is not None
+        return read_document(data, name, cancel)
+
+    monkeypatch.setattr("mlx_engine.documents.document_index.read_document", watched)
+    assert cited_pages(documents.search_documents("honey")) == [("Notes/bees.md", 1)] and read == ["documents"]
+    documents.close()
+
+
+def test_a_search_says_that_a_damaged_index_is_being_made_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        error = sqlite3.DatabaseError("malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    documents = Documents([str(folder)], tmp_path / "documents.sqlite")
+    documents.search_documents("honey")
+    monkeypatch.setattr("mlx_engine.mcp.document_tools.find_passages", fail)
+    with pytest.raises(ValueError, match="was damaged, and is being made again"):
+        documents.search_documents("honey")
+    documents.close()
+
+
+def test_deleted_words_are_erased_while_searches_go_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, goes_on, erased = threading.Event(), threading.Event(), threading.Event()
+    erase = DocumentIndex.erase_deleted
+
+    def watched(index: DocumentIndex, cancel: threading.Event) -> None:
+        began.set()
+        goes_on.wait()
+        erase(index, cancel)
+        erased.set()
+
+    monkeypatch.setattr(DocumentIndex, "erase_deleted", watched)
+    monkeypatch.setattr("mlx_engine.mcp.document_tools._ERASE_EVERY_S", 0.01)
+    documents = Documents([str(folder)], tmp_path / "index" / "documents.sqlite")
+    documents.search_documents("honey")
+    began.wait()
+    (folder / "bees.md").write_text("Bees make wax.")
+    assert "Nothing found" in documents.search_documents("honey")
+    goes_on.set()
+    for _ in range(2):
+        erased.clear()
+        erased.wait()
+    assert not [file for file in (tmp_path / "index").iterdir() if b"honey" in file.read_bytes()]
     documents.close()
 
 
