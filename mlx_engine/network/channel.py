@@ -1,9 +1,9 @@
 """Connections between the computers that run a model together.
 
-They are recorded as all of Slipstream's traffic is. Offline refuses those to other computers, and ends them.
+They are recorded as all of Slipstream's traffic is, but those of strangers aren't: anyone in the network can connect to a worker as
+often as they like. Offline refuses connections to other computers, and ends them.
 """
 
-import json
 import select
 import socket
 import ssl
@@ -12,7 +12,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from mlx_engine.network.frames import HEAD, ChannelClosed, frame_length, packed
+from mlx_engine.network.connection_log import Outcome
+from mlx_engine.network.frames import HEAD, MOST_BYTES, MOST_STRANGER_BYTES, ChannelClosed, frame_length, packed, unpacked
 from mlx_engine.network.offline import OfflineRefusal
 from mlx_engine.network.traffic import Traffic, check_lookup
 
@@ -26,8 +27,16 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         OSError: the address can't be used.
     """
-    check_lookup(host)
+    _check_name(host)
     return socket.create_server((host, port))
+
+
+def _check_name(host: str) -> None:
+    check_lookup(host)
+    try:
+        host.encode("idna")  # a lookup of "mac..local" would raise an error of another type
+    except UnicodeError:
+        raise OSError("not a valid name") from None
 
 
 def free_address(host: str) -> str:
@@ -44,12 +53,14 @@ class Channel(Traffic):
     Args:
         host: the other side.
         port: the port there.
+        is_recorded: whether to record the connection before `trust`.
 
     Raises:
         OfflineRefusal: Offline is on, and the other side is another computer.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, is_recorded: bool = True) -> None:
+        self._is_recorded, self._most_bytes = is_recorded, MOST_STRANGER_BYTES
         self._at_work = 1  # the other side can send something at any time
         self._socket: Any = None
         self._buffer = bytearray()
@@ -65,7 +76,7 @@ class Channel(Traffic):
             OfflineRefusal: Offline is on, and the worker is another computer.
             OSError: the worker can't be reached.
         """
-        check_lookup(host)
+        _check_name(host)
         channel = cls(host, port)
         try:
             channel._use(socket.create_connection((host, port), seconds))
@@ -76,19 +87,28 @@ class Channel(Traffic):
 
     @classmethod
     def accepted(cls, server: socket.socket) -> "Channel | None":
-        """Return a channel to the next computer that connects; None if Offline refuses it.
+        """Return a channel to the next computer that connects; None if Offline refuses it, or it is gone already.
 
         Raises:
-            OSError: the socket was closed.
+            OSError: the socket was closed, or too many files are open.
         """
         connection, address = server.accept()
         try:
-            channel = cls(address[0], address[1])
-        except OfflineRefusal:
+            channel = cls(address[0], address[1], False)
+            channel._use(connection)
+        except (OfflineRefusal, OSError):  # macOS refuses options of a connection that the other side has reset
             connection.close()
             return None
-        channel._use(connection)
         return channel
+
+    def trust(self) -> None:
+        """Allow long messages, and record the connection: the other side has proved who it is."""
+        self._is_recorded, self._most_bytes = True, MOST_BYTES
+        self.save()
+
+    def _save(self, outcome: Outcome) -> None:
+        if self._is_recorded:
+            super()._save(outcome)
 
     def _use(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -103,7 +123,8 @@ class Channel(Traffic):
         """
         try:
             self._socket.settimeout(seconds)
-            self._socket = context.wrap_socket(self._socket, server_side=server_side)
+            self._socket = context.wrap_socket(self._socket, server_side=server_side, do_handshake_on_connect=False)
+            self._socket.do_handshake()  # which `shut_down` ends
             self._socket.setblocking(False)
         except (OSError, ValueError):
             raise ChannelClosed("ended") from None
@@ -150,13 +171,12 @@ class Channel(Traffic):
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            if len(self._buffer) >= HEAD.size and len(self._buffer) >= (end := HEAD.size + frame_length(self._buffer[: HEAD.size])):
-                data = bytes(self._buffer[HEAD.size : end])
-                del self._buffer[:end]
-                try:
-                    return json.loads(data)
-                except ValueError:
-                    raise ChannelClosed("ended") from None
+            if len(self._buffer) >= HEAD.size:
+                end = HEAD.size + frame_length(self._buffer[: HEAD.size], self._most_bytes)
+                if len(self._buffer) >= end:
+                    data = bytes(self._buffer[HEAD.size : end])
+                    del self._buffer[:end]
+                    return unpacked(data)
             try:
                 with self._using:
                     piece = self._socket.recv(_PIECE)

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 HEAD = struct.Struct(">I")
 MOST_BYTES = 16 << 20
+MOST_STRANGER_BYTES = 4 << 10  # of those who haven't proved who they are
 
 
 class ChannelClosed(Exception):
@@ -36,15 +37,23 @@ def read_frame(file: IO[bytes]) -> Any:
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
         raise ChannelClosed("ended")
-    data = file.read(frame_length(head))
+    return unpacked(file.read(frame_length(head)))
+
+
+def unpacked(data: bytes) -> Any:
+    """Return the message of a frame.
+
+    Raises:
+        ChannelClosed: it isn't JSON, or nested too deeply.
+    """
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ChannelClosed("ended") from None
 
 
-def frame_length(head: bytes | bytearray) -> int:
+def frame_length(head: bytes | bytearray, most: int = MOST_BYTES) -> int:
     length: int = HEAD.unpack(head)[0]
-    if length > MOST_BYTES:
+    if length > most:
         raise ChannelClosed("large")
     return length

@@ -116,6 +116,7 @@ class Traffic:
     """
 
     ended = True  # until the record begins
+    _saved = 0.0  # time of the last line
     _at_work = 0  # number of reads, writes, and handshakes in progress
 
     def __init__(

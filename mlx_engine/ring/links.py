@@ -130,12 +130,11 @@ def _met(worker: KnownWorker) -> tuple[Channel, str]:
         raise _unreachable(worker, why_failed(error)) from None
     try:
         return channel, meet_worker(channel, worker)
-    except ChannelClosed as closed:
+    except BaseException as error:
         channel.close()
-        raise _unreachable(worker, str(closed)) from None
-    except UserError:
-        channel.close()
-        raise
+        if not isinstance(error, ChannelClosed):
+            raise
+        raise _unreachable(worker, str(error)) from None
 
 
 def _unreachable(worker: KnownWorker, reason: EngineText | str) -> UserError:

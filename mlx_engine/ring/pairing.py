@@ -137,9 +137,10 @@ def meet_worker(channel: Channel, worker: KnownWorker) -> str:
     channel.send(["nonce", own])
     nonces = own, _answer(channel, "nonce")
     channel.send(["proof", _proof(worker.code, "leader", nonces, fingerprint)])
-    if not hmac.compare_digest(str(_answer(channel, "proof")), _proof(worker.code, "worker", nonces, fingerprint)):
+    if not _is_equal(_answer(channel, "proof"), _proof(worker.code, "worker", nonces, fingerprint)):
         template = "The pairing code of “{name}” is wrong. Enter the code that the worker shows."
         raise UserError("worker_code_wrong", template, name=worker.name)
+    channel.trust()
     channel.send(["versions", versions()])
     theirs = _answer(channel, "versions")
     for package, installed in versions().items():
@@ -162,10 +163,10 @@ def meet_leader(channel: Channel, identity: WorkerIdentity, context: ssl.SSLCont
     own = secrets.token_hex(16)
     nonces = str(_answer(channel, "nonce")), own
     channel.send(["nonce", own])
-    proof = str(_answer(channel, "proof"))
-    if not hmac.compare_digest(proof, _proof(identity.code, "leader", nonces, identity.fingerprint)):
+    if not _is_equal(_answer(channel, "proof"), _proof(identity.code, "leader", nonces, identity.fingerprint)):
         channel.send(["proof", ""])
         return False
+    channel.trust()
     channel.send(["proof", _proof(identity.code, "worker", nonces, identity.fingerprint)])
     _answer(channel, "versions")
     channel.send(["versions", versions()])
@@ -182,6 +183,10 @@ def _answer(channel: Channel, kind: str) -> Any:
         case [found, value] if found == kind:
             return value
     raise ChannelClosed("ended")
+
+
+def _is_equal(answer: Any, proof: str) -> bool:
+    return isinstance(answer, str) and hmac.compare_digest(answer.encode(errors="replace"), proof.encode())
 
 
 def _proof(code: str, role: str, nonces: tuple[str, str], fingerprint: bytes) -> str:

@@ -8,4 +8,8 @@ def read_address(text: str) -> tuple[str, int] | None:
     host, _, port = text.strip().partition(":")
     if not host or not host.isprintable() or " " in host or not (port.isdecimal() or not port) or len(port) > 5:
         return None
+    try:
+        host.encode("idna")  # as a lookup does
+    except UnicodeError:
+        return None
     return (host, int(port or PORT)) if int(port or PORT) in range(1, 65536) else None

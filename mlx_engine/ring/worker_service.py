@@ -26,8 +26,30 @@ from mlx_engine.ring.worker_models import find_model
 
 log = logging.getLogger(__name__)
 
-_REFUSED_S = 1.0  # after a wrong code
+_MOST_STRANGERS = 16  # connections that haven't shown the code
+_REFUSED_S = 0.1  # until connections are accepted again after an error
 _BUSY_S = SILENT_S + 5.0  # in which an earlier connection ends, even if its cable was pulled
+
+
+class _Strangers:
+    """Connections that haven't shown the code. If there are too many, the oldest is ended."""
+
+    def __init__(self) -> None:
+        self._open: dict[Channel, None] = {}
+        self._changed = threading.Condition()
+
+    def add(self, channel: Channel) -> None:
+        with self._changed:
+            while len(self._open) >= _MOST_STRANGERS:
+                with suppress(OSError):  # the other side has ended it
+                    next(iter(self._open)).shut_down()
+                self._changed.wait(_REFUSED_S)
+            self._open[channel] = None
+
+    def remove(self, channel: Channel) -> None:
+        with self._changed:
+            self._open.pop(channel, None)
+            self._changed.notify_all()
 
 
 class WorkerService:
@@ -58,20 +80,27 @@ class WorkerService:
         self._copies = copies or data_folder() / "worker-models"
         self._server = listen(host, port)
         self.port: int = self._server.getsockname()[1]
-        self._busy = threading.Lock()
+        self._busy, self._strangers = threading.Lock(), _Strangers()
 
     def serve(self) -> None:
         """Serve leaders, without end."""
         while True:
-            if (channel := Channel.accepted(self._server)) is not None:
+            try:
+                channel = Channel.accepted(self._server)
+            except OSError as error:
+                log.warning("A connection can't be accepted: %s", error.strerror)
+                time.sleep(_REFUSED_S)
+                continue
+            if channel is not None:
+                self._strangers.add(channel)
                 threading.Thread(target=self._serve_leader, args=(channel,), daemon=True).start()
 
     def _serve_leader(self, channel: Channel) -> None:
         try:
             if not meet_leader(channel, self._identity, self._context):
                 log.warning("A computer with a wrong pairing code was refused.")
-                time.sleep(_REFUSED_S)
                 return
+            self._strangers.remove(channel)
             match _next(channel, self._silent_s):  # a leader that only pairs sends nothing
                 case ["model", str(config), str(weights)]:
                     self._run_rank(channel, config, weights)
@@ -79,6 +108,7 @@ class WorkerService:
             pass
         finally:
             channel.close()
+            self._strangers.remove(channel)
 
     def _run_rank(self, channel: Channel, config: str, weights: str) -> None:
         ended = threading.Event()

@@ -2,11 +2,13 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from mlx_engine.ring.pairing import KnownWorker
@@ -18,13 +20,18 @@ HOST = "127.0.0.1"
 class RunningWorker:
     """A worker's process.
 
+    Args:
+        folders: models to find.
+        open_files: how many files it can open; by default as many as on macOS.
+
     Attributes:
         known: how leaders know it.
     """
 
-    def __init__(self, *folders: Path) -> None:
+    def __init__(self, *folders: Path, open_files: int = 256) -> None:
         command = [sys.executable, "-m", "tests.mlx_engine.ring.worker_process", HOST, *map(str, folders)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (open_files, open_files))
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)
         assert self._process.stdout
         port, code = json.loads(self._process.stdout.readline())
         self.known = KnownWorker(HOST, port, code)
