@@ -71,12 +71,16 @@ def exhausted(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _EXHAUSTED)
 
 
+class OutOfMemory(UserError):
+    """Memory ran out, perhaps in the middle of a pass."""
+
+
 @contextmanager
 def enough_for(failure: EngineText) -> Iterator[None]:
     """Free the block's arrays and raise `failure` if memory runs out in the block.
 
     Raises:
-        UserError: memory ran out.
+        OutOfMemory: memory ran out.
     """
     try:
         yield
@@ -85,7 +89,7 @@ def enough_for(failure: EngineText) -> Iterator[None]:
             raise
         traceback.clear_frames(error.__traceback__)  # the frames hold the block's arrays
         mx.clear_cache()
-        raise UserError.of(failure) from None
+        raise OutOfMemory.of(failure) from None
 
 
 def held() -> int:

@@ -99,8 +99,8 @@ class _Workers:
         self._tell("measure")
         record_link(len(self._links) + 1, exchange_seconds(sharding.group))
 
-    def give_up(self) -> None:
-        self._watch.give_up()
+    def give_up(self, reason: EngineText | None) -> None:
+        self._watch.give_up(reason or RING_ENDED)
 
     def _tell(self, *message: Any) -> None:
         for link in self._links:

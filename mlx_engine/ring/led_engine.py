@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, LoadProgress, PairInfo
-from mlx_engine.contract.requests import Calibrate, GenerationRequest, MeasureMachine, Request, SelectKernels, TuneDrafter
+from mlx_engine.contract.requests import Calibrate, Compare, GenerationRequest, MeasureMachine, Request, SelectKernels, TuneDrafter
 from mlx_engine.decoding.scheduler import Scheduler
 from mlx_engine.decoding.stream import Stream
 from mlx_engine.decoding.turns import ReplyTurns
@@ -18,6 +18,7 @@ from mlx_engine.engine.engine import Engine
 from mlx_engine.engine.generation import Events
 from mlx_engine.engine.memory_use import no_memory
 from mlx_engine.hardware import memory
+from mlx_engine.hardware.memory import OutOfMemory
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.loading.target_model import TargetModel, read_target
 from mlx_engine.targets.sharding import Sharding
@@ -39,8 +40,8 @@ class Ring(Protocol):
     def wait_until_loaded(self, sharding: Sharding) -> None:
         """Wait until the other ranks have read it, and watch them from now on."""
 
-    def give_up(self) -> None:
-        """End this process, because rank 0 has failed."""
+    def give_up(self, reason: EngineText | None) -> None:
+        """End this process, because rank 0 has failed, unless a worker is lost for this reason."""
 
 
 class _LedScheduler(Scheduler):
@@ -96,7 +97,12 @@ class LedEngine(Engine):
     def run(self, request: Request, cancel: threading.Event | None = None) -> Iterator[Event]:
         if isinstance(request, Calibrate | MeasureMachine | SelectKernels | TuneDrafter):
             raise UserError.of(NOT_SHARDED)
-        return super().run(request, cancel)
+        events = super().run(request, cancel)
+        return self._guarded(events) if isinstance(request, Compare) else events
+
+    def _guarded(self, events: Iterator[Event]) -> Iterator[Event]:
+        with self._giving_up():
+            yield from events
 
     def save_prompts(self, folder: Path | None, quota: int | None = None) -> None:
         """Save nothing: other ranks have parts of what would be saved."""
@@ -118,14 +124,14 @@ class LedEngine(Engine):
         try:
             yield
         except Exception as error:
-            if isinstance(error, UserError) or self._ring is None:
+            if self._ring is None or (isinstance(error, UserError) and not isinstance(error, OutOfMemory)):
                 raise
-            self._give_up()
+            self._give_up(error.text if isinstance(error, OutOfMemory) else None)
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: EngineText | None = None) -> None:
         log.exception("Rank 0 has failed")
         if self._ring is not None:
-            self._ring.give_up()
+            self._ring.give_up(reason)
 
     def _read(self, target: Path, drafter: Path | None) -> Generator[LoadProgress, None, TargetModel]:
         known = self._pair.model if self._pair is not None else None

@@ -183,10 +183,10 @@ class Watch:
                     self._lost(link.problem)
                     return
 
-    def give_up(self) -> None:
+    def give_up(self, reason: EngineText) -> None:
         """End this process because rank 0 has failed.
 
-        A worker is probably lost, which is known soon.
+        A worker is probably lost, which is known soon. Otherwise, the process ends for this reason.
         """
         deadline = time.monotonic() + _KNOWN_S
         while time.monotonic() < deadline:
@@ -194,4 +194,4 @@ class Watch:
                 if link.problem is not None:
                     self._lost(link.problem)
             time.sleep(_LOOK_S)
-        self._lost(RING_ENDED)
+        self._lost(reason)

@@ -95,7 +95,7 @@ def test_ranks_that_cannot_reach_each_other_are_named() -> None:
 
     thread = threading.Thread(target=pretend)
     thread.start()
-    engine = RingEngine(RingPlan((KnownWorker(HOST, server.getsockname()[1], identity.code),)))
+    engine = RingEngine(lambda: RingPlan((KnownWorker(HOST, server.getsockname()[1], identity.code),)))
     with pytest.raises(UserError, match="firewall"):
         list(to_iter(engine, LoadPair(*demo_pair())))
     is_over.set()
