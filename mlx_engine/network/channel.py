@@ -87,7 +87,10 @@ class Channel(Traffic):
 
     @classmethod
     def accepted(cls, server: socket.socket) -> "Channel | None":
-        """Return a channel to the next computer that connects; None if Offline refuses it, or it is gone already.
+        """Return a channel to the next computer that connects.
+
+        Returns:
+            None if Offline refuses it, or it is gone already.
 
         Raises:
             OSError: the socket was closed, or too many files are open.
@@ -102,7 +105,7 @@ class Channel(Traffic):
         return channel
 
     def trust(self) -> None:
-        """Allow long messages, and record the connection: the other side has proved who it is."""
+        """Allow long messages and record the connection, because of a proof."""
         self._is_recorded, self._most_bytes = True, MOST_BYTES
         self.save()
 

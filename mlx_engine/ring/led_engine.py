@@ -41,7 +41,7 @@ class Ring(Protocol):
         """Wait until the other ranks have read it, and watch them from now on."""
 
     def give_up(self, reason: EngineText | None) -> None:
-        """End this process, because rank 0 has failed, unless a worker is lost for this reason."""
+        """End this process for a reason, because rank 0 has failed."""
 
 
 class _LedScheduler(Scheduler):

@@ -32,7 +32,10 @@ _BUSY_S = SILENT_S + 5.0  # in which an earlier connection ends, even if its cab
 
 
 class _Strangers:
-    """Connections that haven't shown the code. If there are too many, the oldest is ended."""
+    """Connections that haven't shown the code.
+
+    If there are too many, the oldest is ended.
+    """
 
     def __init__(self) -> None:
         self._open: dict[Channel, None] = {}
