@@ -2,8 +2,11 @@
 
 import logging
 import os
+import queue
+import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import Connection
@@ -61,23 +64,23 @@ class _RingRun(Run):
 class _Leader:
     """The child process of rank 0.
 
+    Starting it and writing to it never block the caller, which may be the window.
+
     Args:
         plan: the ring.
         ended: called with the runs that it leaves open, on this leader's thread.
     """
 
     def __init__(self, plan: RingPlan, ended: "Callable[[_Leader], None]") -> None:
-        self._process, to_rank, from_rank = start_rank("mlx_engine.ring.leader")
-        with to_rank, from_rank:
-            self._requests = Connection(os.dup(to_rank.fileno()), readable=False)
-            self._events = Connection(os.dup(from_rank.fileno()), writable=False)
+        self._process: subprocess.Popen[bytes] | None = None
         self.runs: dict[int, _RingRun] = {}
         self.reason = RING_ENDED
         self._is_ending = False
         self._numbers, self._ended, self._lock = count(1), ended, threading.Lock()
         self._silent_s = 2 * plan.silent_s  # as it may wait for a worker that it is about to lose
-        self._send(plan)
-        self._thread = threading.Thread(target=self._receive, name="ring", daemon=True)
+        self._messages = queue.SimpleQueue[Any]()
+        self._messages.put(plan)
+        self._thread = threading.Thread(target=self._run, name="ring", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -85,31 +88,54 @@ class _Leader:
     def submit(self, run: _RingRun) -> None:
         number = next(self._numbers)
         self.runs[number] = run
-        run.stop = lambda: self._send(("cancel", number, None))
-        self._send(("submit", number, run.request))
+        run.stop = lambda: self._messages.put(("cancel", number, None))
+        self._messages.put(("submit", number, run.request))
         if run.cancelled.is_set():
             run.stop()
 
     def end(self, reason: EngineText = RING_ENDED) -> None:
         """End the process. Its open runs fail for this reason."""
-        self.reason, self._is_ending = reason, True
-        self._process.kill()
+        with self._lock:
+            self.reason, self._is_ending = reason, True
+            if self._process is not None:
+                self._process.kill()
 
     def join(self, seconds: float) -> bool:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _send(self, message: Any) -> None:
+    def _run(self) -> None:
         try:
-            with self._lock:
-                self._requests.send(message)
-        except OSError:  # it has ended, and `_receive` fails its runs
-            pass
+            process, to_rank, from_rank = start_rank("mlx_engine.ring.leader")
+        except OSError as error:
+            log.warning("Rank 0 can't be started: %s", error.strerror)
+            self._ended(self)
+            return
+        with self._lock:
+            self._process = process
+        with to_rank, from_rank:
+            requests = Connection(os.dup(to_rank.fileno()), readable=False)
+            events = Connection(os.dup(from_rank.fileno()), writable=False)
+        writing = threading.Thread(target=self._write, args=(requests,), name="ring requests", daemon=True)
+        writing.start()
+        self._receive(events)
+        process.kill()
+        process.wait()
+        self._messages.put(None)
+        writing.join()
+        requests.close()
+        events.close()
+        self._ended(self)
 
-    def _receive(self) -> None:
+    def _write(self, requests: Connection) -> None:
+        with suppress(OSError):  # it has ended, and `_receive` fails its runs
+            while (message := self._messages.get()) is not None:
+                requests.send(message)
+
+    def _receive(self, events: Connection) -> None:
         try:
-            while not self._is_ending and self._events.poll(self._silent_s):
-                kind, *values = self._events.recv()
+            while not self._is_ending and events.poll(self._silent_s):
+                kind, *values = events.recv()
                 if kind == "event":
                     number, event = values
                     run = self.runs.get(number) if event is not None else self.runs.pop(number, None)
@@ -121,18 +147,13 @@ class _Leader:
             pass
         except Exception:
             log.exception("Rank 0 can't be understood")
-        self._process.kill()
-        self._process.wait()
-        self._requests.close()
-        self._events.close()
-        self._ended(self)
 
 
 class RingEngine:
     """An `EngineClient` of a pair that several computers run together.
 
     Rank 0 runs in a child process. When a rank is lost, the child ends, and the open requests fail with what they have so far. The
-    next request loads the pair again.
+    next reply or comparison that a user waits for loads the pair again.
 
     Args:
         make_plan: returns the computers, on a thread of its own, as the keychain may ask the user.
@@ -160,6 +181,8 @@ class RingEngine:
             elif isinstance(request, GenerationRequest | Compare | CountTokens):
                 if self._leader is None and self._pair is None:
                     _fail(run, _NO_PAIR)
+                elif self._leader is None and _is_minor(request):
+                    _fail(run, RING_ENDED)
                 else:
                     self._running(self._pair).submit(run)
             elif self._leader is not None:
@@ -235,7 +258,9 @@ class RingEngine:
 
         def follow(event: Event | None) -> None:
             if isinstance(event, PairInfo):
-                self._pair = pair
+                with self._lock:
+                    if self._leader is leader:  # otherwise another pair was chosen meanwhile, or none
+                        self._pair = pair
             elif isinstance(event, Failed):
                 failures.append(event)
             elif event is None and failures:
@@ -262,6 +287,14 @@ class RingEngine:
                 run.deliver(None)
             else:
                 _fail(run, leader.reason)
+
+
+def _is_minor(request: Request) -> bool:
+    """Return whether a request isn't worth loading the pair again.
+
+    So are titles, and token counts while the user types.
+    """
+    return isinstance(request, CountTokens) or (isinstance(request, GenerationRequest) and request.gives_way)
 
 
 def _fail(run: Run, reason: EngineText) -> None:
