@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from mlx_engine.contract.client import Deliver, EngineClient, Run
@@ -12,6 +13,7 @@ from mlx_engine.contract.requests import (
     Compare,
     Connect,
     CountTokens,
+    ForgetPrompts,
     GenerationRequest,
     LoadPair,
     Request,
@@ -60,6 +62,8 @@ class EngineSwitch:
             return (engine or self._local).submit(request, self._freeing_others(engine, self._then_use(engine, deliver)))
         other = self._other
         is_remote = isinstance(other, RemoteEngine)
+        if isinstance(request, ForgetPrompts) and other is not None and not is_remote:
+            other.submit(replace(request, runs=False), lambda _: None)  # in memory; the local engine has those on disk
         if other is None or not isinstance(request, _OF_PAIR if is_remote else (*_OF_PAIR, *_REFUSED_BY_RING)):
             return self._local.submit(request, deliver)
         replies = request.requests if isinstance(request, Compare) else (request,)

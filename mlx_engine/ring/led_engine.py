@@ -21,6 +21,7 @@ from mlx_engine.hardware import memory
 from mlx_engine.hardware.memory import OutOfMemory
 from mlx_engine.loading.loaded_pair import LoadedPair
 from mlx_engine.loading.target_model import TargetModel, read_target
+from mlx_engine.targets.sharded import ShardedTarget
 from mlx_engine.targets.sharding import Sharding
 
 log = logging.getLogger(__name__)
@@ -106,6 +107,12 @@ class LedEngine(Engine):
 
     def save_prompts(self, folder: Path | None, quota: int | None = None) -> None:
         """Save nothing: other ranks have parts of what would be saved."""
+
+    def forget_prompts(self, chats: tuple[str, ...] | None, runs: bool = True) -> bool:
+        is_done = super().forget_prompts(chats, runs)
+        if self._pair is not None and isinstance(self._pair.target, ShardedTarget):
+            self._pair.target.free_everywhere()
+        return is_done
 
     def steps(
         self, request: GenerationRequest, cancel: threading.Event | None = None, submitted: float | None = None

@@ -40,9 +40,12 @@ class _Numbers:
         return number
 
     def tell(self, what: str, *values: Any) -> None:
+        self.tell_freed()
+        self._tell(what, *values)
+
+    def tell_freed(self) -> None:
         while self._freed:
             self._tell("free", self._freed.popleft())
-        self._tell(what, *values)
 
 
 class LedCaches(Caches):
@@ -108,6 +111,11 @@ class ShardedTarget(Target):
     def caches(self) -> Caches:
         caches = super().caches()
         return caches if self._numbers is None else LedCaches(caches.layers, self._numbers)
+
+    def free_everywhere(self) -> None:
+        """Free what this rank has freed on all ranks now, not before the next pass."""
+        if self._numbers is not None:
+            self._numbers.tell_freed()
 
     def follow(self, streams: Sequence[StreamRows]) -> None:
         """Repeat a pass of rank 0, and wait for it."""

@@ -20,6 +20,7 @@ from mlx_engine.contract.requests import (
     Endpoint,
     ForgetPrompts,
     GenerationRequest,
+    KeepPrompts,
     LoadPair,
     MeasureMachine,
     Message,
@@ -182,7 +183,7 @@ class SwitchOfRings:
 
 
 OF_PAIR = (HELLO, replace(HELLO, private=True), Compare((HELLO,)), CountTokens(HELLO), Calibrate(), SelectKernels())
-OF_COMPUTER = (MeasureMachine(), SavePrompts(None), ForgetPrompts(()))
+OF_COMPUTER = (MeasureMachine(), SavePrompts(None), KeepPrompts(()))
 WORKERS = ((), ("a:1",), ("b:1",), ("a:1", "b:1"))
 
 
@@ -206,3 +207,21 @@ def test_requests_go_to_the_computers_of_the_loaded_pair(
     assert several.answers(of_pair) == in_use
     assert several.switch.wait(120)
     assert all(ring.closed for ring in several.rings), "no process stays"
+
+
+def test_prompts_are_forgotten_on_all_computers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In memory on several, and here on disk."""
+    several, forgotten = SwitchOfRings(), list[Request]()
+    several.load(("a:1",), None)
+    request = ForgetPrompts(("chat",))
+    submit = several.switch._local.submit
+
+    def noted(request: Request, deliver: Deliver) -> Run:
+        forgotten.append(request)
+        return submit(request, deliver)
+
+    monkeypatch.setattr(several.switch._local, "submit", noted)
+    run(several.switch, request)
+    assert forgotten == [request]
+    assert several.rings[0].requests[-1] == replace(request, runs=False)
+    assert several.switch.wait(120)

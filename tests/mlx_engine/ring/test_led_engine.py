@@ -1,15 +1,16 @@
 """Rank 0 ends after an error of a pass, which the other ranks would take for the rest of the next one."""
 
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import mlx.core as mx
 import pytest
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
-from mlx_engine.contract.requests import Compare, GenerationRequest, LoadPair, with_drafters
+from mlx_engine.contract.requests import Compare, ForgetPrompts, GenerationRequest, LoadPair, with_drafters
 from mlx_engine.engine import local_comparison
 from mlx_engine.loading import loaded_pair
 from mlx_engine.models.library.pair import demo_pair
@@ -25,11 +26,17 @@ class Ended(BaseException):
 
 
 class Alone:
-    """A ring without other ranks."""
+    """A ring without other ranks.
+
+    Attributes:
+        told: what they would have been told.
+    """
+
+    told: ClassVar[list[tuple[Any, ...]]] = []
 
     def connect(self, target: Path) -> Generator[LoadProgress, None, Sharding]:
         yield LoadProgress(0.1, EngineText.of("connecting_workers", "Connecting to the other computers"))
-        return Sharding(mx.distributed.init(), lambda *_: None)
+        return Sharding(mx.distributed.init(), lambda *message: self.told.append(message))
 
     def wait_until_loaded(self, sharding: Sharding) -> None:
         pass
@@ -84,3 +91,11 @@ def test_a_comparison_that_is_refused_ends_nothing(engine: LedEngine) -> None:
     with pytest.raises(UserError) as raised:
         list(engine.run(Compare((tokens((5,)),), with_drafters(TARGET, (DRAFTER, TARGET)), together=True)))
     assert raised.value.text.code == "pairs_not_together"
+
+
+def test_a_deleted_chat_leaves_the_memory_of_all_ranks_at_once(engine: LedEngine) -> None:
+    list(engine.run(LoadPair(TARGET, DRAFTER)))
+    list(engine.run(replace(tokens(range(5, 15), max_tokens=3, reuse=True), chat="a")))
+    del Alone.told[:]
+    list(engine.run(ForgetPrompts(("a",))))
+    assert {what for what, *_ in Alone.told} == {"free"}
