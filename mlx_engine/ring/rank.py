@@ -1,11 +1,16 @@
 """What the processes of all ranks do alike."""
 
+import json
 import os
+import signal
 import subprocess
 import tempfile
 from typing import IO, Any, BinaryIO
 
 from mlx_engine.hardware.child_process import module_command
+from mlx_engine.ring.worker_address import is_rank_address
+
+_JOIN_S = 300  # longer than the other side waits for a sign of life
 
 
 def start_rank(module: str) -> tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]:
@@ -33,15 +38,22 @@ def own_pipes() -> tuple[BinaryIO, BinaryIO]:
 def join_ring(rank: int, addresses: list[str]) -> Any:
     """Connect to the other ranks, and return MLX's group.
 
-    Waits for them as long as it takes, and stops all other threads.
+    Waits for them, and stops all other threads. So the system ends this process after some minutes; otherwise it would outlive a
+    parent that was killed meanwhile.
 
     Raises:
-        RuntimeError: they can't be reached.
+        RuntimeError: they can't be reached, or an address isn't one.
     """
+    if not all(map(is_rank_address, addresses)):
+        raise RuntimeError("An address isn't valid.")
     import mlx.core as mx
 
     with tempfile.NamedTemporaryFile("w", suffix=".json") as hosts:
-        hosts.write("[" + ",".join(f'["{address}"]' for address in addresses) + "]")
+        hosts.write(json.dumps([[address] for address in addresses]))
         hosts.flush()
         os.environ |= {"MLX_RANK": str(rank), "MLX_HOSTFILE": hosts.name}
-        return mx.distributed.init(strict=True, backend="ring")
+        signal.alarm(_JOIN_S)
+        try:
+            return mx.distributed.init(strict=True, backend="ring")
+        finally:
+            signal.alarm(0)

@@ -1,5 +1,7 @@
 """Addresses of workers, as users enter them."""
 
+import ipaddress
+
 PORT = 47820  # by default
 
 
@@ -13,3 +15,13 @@ def read_address(text: str) -> tuple[str, int] | None:
     except UnicodeError:
         return None
     return (host, int(port or PORT)) if int(port or PORT) in range(1, 65536) else None
+
+
+def is_rank_address(text: object) -> bool:
+    """Return whether a text is `HOST:PORT` with the address of a host, not its name."""
+    host, _, port = str(text).rpartition(":")
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return port.isascii() and port.isdecimal() and int(port[:6]) in range(1, 65536)

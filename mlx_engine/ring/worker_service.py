@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 _MOST_STRANGERS = 16  # connections that haven't shown the code
 _REFUSED_S = 0.1  # until connections are accepted again after an error
+# Messages for the rank; see `FollowedTarget`. Others, such as one with a folder to read, aren't passed on
+_REPEATED = frozenset("measure pass caches free rewind finish cut copy freeze thaw".split())
 _BUSY_S = SILENT_S + 5.0  # in which an earlier connection ends, even if its cable was pulled
 
 
@@ -182,8 +184,10 @@ class _RankRun:
                         pass
                     case ["ring", int(rank), [*addresses]]:
                         write_frame(self._requests, [rank, addresses, str(self._folder)])
-                    case message:
-                        write_frame(self._requests, message)
+                    case [str(what), *values] if what in _REPEATED:
+                        write_frame(self._requests, [what, *values])
+                    case _:
+                        raise ChannelClosed("ended")
         except (BrokenPipeError, ValueError):  # the child has ended, which `_answer` reports
             answering.join(self._silent_s)
         finally:

@@ -6,18 +6,21 @@ import ssl
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 
 from mlx_engine.contract.errors import UserError
+from mlx_engine.models.files.checkpoint import weights_checksum
+from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.network import connection_log
 from mlx_engine.network.channel import Channel, listen
 from mlx_engine.network.frames import HEAD, MOST_STRANGER_BYTES, ChannelClosed
 from mlx_engine.ring.links import pair
-from mlx_engine.ring.pairing import KnownWorker, new_identity
+from mlx_engine.ring.pairing import KnownWorker, meet_worker, new_identity
 from mlx_engine.ring.worker_address import read_address
+from mlx_engine.ring.worker_models import config_digest
 from mlx_engine.ring.worker_service import WorkerService
 from tests.mlx_engine.ring.workers import HOST, RunningWorker
 
@@ -156,6 +159,27 @@ def test_a_leader_survives_nonsense(proof: bytes, code: str) -> None:
     server.close()
     assert raised.value.text.code == code
     assert ends == ["ended"]
+
+
+@pytest.mark.parametrize("message", [[1, ["127.0.0.1:9", "127.0.0.1:10"], "/etc"], ["ring", 1, ['127.0.0.1:9"],["10.0.0.1:9']]])
+def test_a_paired_computer_cannot_choose_what_a_worker_reads(worker: RunningWorker, message: Any) -> None:
+    """The worker finds the folder, and MLX gets nothing but addresses."""
+    channel = Channel.connected(worker.known.host, worker.known.port, 10)
+    meet_worker(channel, worker.known)
+    target = demo_pair()[0]
+    channel.send(["model", config_digest(target), weights_checksum(target)])
+    seen: list[Any] = []
+    while ["started"] not in seen:
+        seen.append(channel.receive(60))
+    channel.send(message)
+    channel.send(["alive"])
+    with suppress(ChannelClosed):
+        for _ in range(30):  # it would wait for MLX's connection
+            if channel.receive(60)[0] == "failed":
+                break
+        else:
+            pytest.fail("It is still connected.")
+    channel.close()
 
 
 @pytest.mark.parametrize("host", ["mac..local", ".", ".local", "a" * 64, "é" * 63 + ".local"])
