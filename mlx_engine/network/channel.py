@@ -60,7 +60,7 @@ class Channel(Traffic):
     """
 
     def __init__(self, host: str, port: int, is_recorded: bool = True) -> None:
-        self._is_recorded, self._most_bytes = is_recorded, MOST_STRANGER_BYTES
+        self._is_recorded, self._is_trusted = is_recorded, False
         self._at_work = 1  # the other side can send something at any time
         self._socket: Any = None
         self._buffer = bytearray()
@@ -106,7 +106,7 @@ class Channel(Traffic):
 
     def trust(self) -> None:
         """Allow long messages and record the connection, because of a proof."""
-        self._is_recorded, self._most_bytes = True, MOST_BYTES
+        self._is_recorded = self._is_trusted = True
         self.save()
 
     def _save(self, outcome: Outcome) -> None:
@@ -150,32 +150,67 @@ class Channel(Traffic):
             ChannelClosed: the other side is gone, or takes nothing for `seconds`.
         """
         with self._sending:
-            left, deadline = memoryview(packed(message)), time.monotonic() + seconds
+            self._send(packed(message), seconds)
+
+    def show_life(self) -> None:
+        """Send a sign of life without blocking, unless another message is on its way.
+
+        Raises:
+            ChannelClosed: the other side is gone.
+        """
+        if self._sending.acquire(blocking=False):
+            try:
+                if self._is_ready(select.POLLOUT, 0):
+                    self._send(packed(["alive"]), 30.0)
+            finally:
+                self._sending.release()
+
+    def _send(self, data: bytes, seconds: float) -> None:
+        left, deadline = memoryview(data), time.monotonic() + seconds
+        try:
             while left:
                 try:
                     with self._using:
                         sent = self._socket.send(left)
-                    left = left[sent:]
+                    left, deadline = left[sent:], time.monotonic() + seconds
                     self.add(sent=sent)
                 except _WANTS:
-                    if not select.select([], [self._socket], [], max(deadline - time.monotonic(), 0))[1]:
+                    if not self._is_ready(select.POLLOUT, deadline - time.monotonic()):
                         raise ChannelClosed("silent") from None
                 except (OSError, ValueError):
                     raise ChannelClosed("ended") from None
+        except ChannelClosed:
+            with suppress(OSError):
+                self.shut_down()  # no message can follow a part of one
+            raise
+
+    def _is_ready(self, event: int, seconds: float | None) -> bool:
+        """Wait until the connection can be read or written, and return whether it can.
+
+        Raises:
+            ChannelClosed: it was closed.
+        """
+        poll = select.poll()
+        try:
+            poll.register(self._socket, event)
+            return bool(poll.poll(None if seconds is None else max(seconds, 0.0) * 1000))
+        except (OSError, ValueError):
+            raise ChannelClosed("ended") from None
 
     def receive(self, seconds: float | None) -> Any:
         """Return the next message.
 
         Args:
-            seconds: time limit; None for no limit.
+            seconds: how long the other side may be silent; None for no limit. It is the limit of the whole message before `trust`.
 
         Raises:
             ChannelClosed: the other side is gone, or silent for `seconds`.
         """
+        most = MOST_BYTES if self._is_trusted else MOST_STRANGER_BYTES
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
             if len(self._buffer) >= HEAD.size:
-                end = HEAD.size + frame_length(self._buffer[: HEAD.size], self._most_bytes)
+                end = HEAD.size + frame_length(self._buffer[: HEAD.size], most)
                 if len(self._buffer) >= end:
                     data = bytes(self._buffer[HEAD.size : end])
                     del self._buffer[:end]
@@ -187,13 +222,10 @@ class Channel(Traffic):
                     raise ChannelClosed("ended")
                 self._buffer += piece
                 self.add(received=len(piece))
+                if seconds is not None and self._is_trusted:
+                    deadline = time.monotonic() + seconds
             except _WANTS:
-                left = None if deadline is None else deadline - time.monotonic()
-                try:
-                    ready = (left is None or left > 0) and select.select([self._socket], [], [], left)[0]
-                except (OSError, ValueError):
-                    raise ChannelClosed("ended") from None
-                if not ready:
+                if not self._is_ready(select.POLLIN, None if deadline is None else deadline - time.monotonic()):
                     raise ChannelClosed("silent") from None
             except (OSError, ValueError):
                 raise ChannelClosed("ended") from None

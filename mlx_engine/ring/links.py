@@ -51,6 +51,11 @@ class WorkerLink:
         with suppress(ChannelClosed):  # `_receive` notices, too
             self._channel.send(message)
 
+    def show_life(self) -> None:
+        """Send a sign of life without blocking, so that other workers get theirs."""
+        with suppress(ChannelClosed):
+            self._channel.show_life()
+
     def wait_for(self, kind: str, seconds: float | None = None) -> list[Any]:
         """Return the rest of the first message of a kind.
 
@@ -175,7 +180,7 @@ class Watch:
             if time.monotonic() - told > ALIVE_S:
                 told = time.monotonic()
                 for link in self._links:
-                    link.tell(["alive"])
+                    link.show_life()
             for link in self._links:
                 if link.oldest_pass() > self._pass_s:
                     link.lose(_silent(link.name))
