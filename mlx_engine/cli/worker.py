@@ -5,11 +5,16 @@ import argparse
 from mlx_engine.cli.console import note, say, show_log
 from mlx_engine.contract.errors import UserError
 from mlx_engine.contract.files import why_failed
+from mlx_engine.ring.model_copy import remove_copies
 from mlx_engine.ring.pairing import own_identity
+from mlx_engine.ring.worker_models import copies_folder
 from mlx_engine.ring.worker_service import WorkerService
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.remove_copies:
+        say(f"Deleted {remove_copies(copies_folder()) / 1e9:,.2f} GB.")
+        return 0
     identity = own_identity(args.new_code)
     try:
         service = WorkerService(identity, args.host, args.port)
@@ -23,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
         f"Pairing code: {identity.code}",
         f"There, use ADDRESS:{service.port} with an address of this computer: choose Models ▸ Add… ▸ Another Mac…, or add the",
         "option --workers to a command.",
-        "Results of layers are exchanged without encryption, so use a network that you trust, such as a Thunderbolt cable.",
+        "Results of layers are exchanged without encryption and without a check of who sends them, so connect the computers with a",
+        "cable, or use a network that you trust.",
         "Stop with Ctrl-C.",
     )
     show_log("mlx_engine.ring")

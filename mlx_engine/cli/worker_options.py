@@ -33,6 +33,9 @@ def add_worker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=values.whole(0, 65535), default=PORT, metavar="P", help=f"port; 0 selects a free one (default {PORT})"
     )
+    parser.add_argument(
+        "--remove-copies", action="store_true", help="delete the models that other computers have copied here, and exit"
+    )
     parser.add_argument("--new-code", action="store_true", help="replace the pairing code, so that no computer can use the old one")
 
 

@@ -19,14 +19,13 @@ from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import Event, LoadProgress
 from mlx_engine.contract.files import data_folder
 from mlx_engine.engine.host import EngineHost
-from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.library.link_times import record_link
 from mlx_engine.network.channel import free_address
 from mlx_engine.ring.links import RING_ENDED, START_S, Watch, WorkerLink
 from mlx_engine.ring.model_copy import send_model
 from mlx_engine.ring.rank import join_ring, own_pipes
 from mlx_engine.ring.ring_plan import ALIVE_S, RingPlan
-from mlx_engine.ring.worker_models import config_digest
+from mlx_engine.ring.worker_models import config_digest, weights_digest
 
 if TYPE_CHECKING:
     from mlx_engine.targets.sharding import Sharding
@@ -70,7 +69,7 @@ class _Workers:
     def connect(self, target: Path) -> "Generator[LoadProgress, None, Sharding]":
         from mlx_engine.targets.sharding import Sharding
 
-        digests = config_digest(target), weights_checksum(target)
+        digests = config_digest(target), weights_digest(target)
         for link in self._links:
             link.tell(["model", *digests])
         addresses = [free_address(self._links[-1].local_host)]

@@ -1,10 +1,11 @@
 """Copying a target to a worker that doesn't have it.
 
-The pieces travel on the encrypted connection. A file has another name until its checksum is right, so an interrupted copy continues
-with that file.
+The pieces travel on the encrypted connection. A file has another name until its checksum is right and it is on the disk. After an
+interruption, complete files aren't copied again; the others are, from their beginning.
 """
 
 import hashlib
+import os
 import shutil
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterator
@@ -13,13 +14,14 @@ from typing import Any
 
 from mlx_engine.contract.errors import EngineText, UserError
 from mlx_engine.contract.events import LoadProgress
-from mlx_engine.contract.files import cannot_read, cannot_write, open_regular
+from mlx_engine.contract.files import cannot_delete, cannot_read, cannot_write, open_regular
 from mlx_engine.models.files.hub_cache import space_problem
 from mlx_engine.models.files.repo import is_wanted
 from mlx_engine.network.frames import ChannelClosed
 from mlx_engine.ring.links import START_S, WorkerLink
 
-_PIECE = 4 << 20  # bytes
+_PIECE = 1 << 20  # bytes
+_PARTIAL = ".incomplete"
 _MOST_FILES = 1000
 
 
@@ -70,6 +72,8 @@ def receive_model(folder: Path, receive: Callable[[], Any], send: Callable[[Any]
             raise ChannelClosed("ended")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for partial in folder.glob(f"*{_PARTIAL}"):
+            partial.unlink()
         if (problem := space_problem(sum(size for _, size in missing), folder, shutil.disk_usage(folder).free)) is not None:
             raise UserError.of(problem)
         send(["wanted", [name for name, _ in missing]])
@@ -92,7 +96,7 @@ def _has(path: Path, size: int) -> bool:
 
 
 def _receive_file(path: Path, size: int, receive: Callable[[], Any]) -> None:
-    digest, held, partial = hashlib.sha256(), 0, path.with_name(path.name + ".incomplete")
+    digest, held, partial = hashlib.sha256(), 0, path.with_name(path.name + _PARTIAL)
     with open(partial, "wb") as file:
         while True:
             match receive():
@@ -109,7 +113,24 @@ def _receive_file(path: Path, size: int, receive: Callable[[], Any]) -> None:
                 case ["whole", str(found)]:
                     if held != size or digest.hexdigest() != found:
                         raise ChannelClosed("damaged")
+                    file.flush()
+                    os.fsync(file.fileno())
                     break
                 case _:
                     raise ChannelClosed("ended")
     partial.replace(path)
+
+
+def remove_copies(folder: Path) -> int:
+    """Delete all copies in a folder, and return how many bytes that frees.
+
+    Raises:
+        UserError: one can't be deleted.
+    """
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    try:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise cannot_delete(folder, error) from None
+    return size

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.contract.files import data_folder
 from mlx_engine.models.library.library import model_name
 from mlx_engine.network.channel import Channel, free_address, listen
 from mlx_engine.network.frames import ChannelClosed, read_frame, write_frame
-from mlx_engine.ring.model_copy import receive_model
+from mlx_engine.ring.model_copy import receive_model, remove_copies
 from mlx_engine.ring.pairing import WorkerIdentity, meet_leader
 from mlx_engine.ring.rank import start_rank
 from mlx_engine.ring.ring_plan import ALIVE_S, SILENT_S
-from mlx_engine.ring.worker_models import find_model
+from mlx_engine.ring.worker_models import copies_folder, find_model
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class WorkerService:
         host: address to wait on. MLX's exchange uses the address that the leader connects to.
         port: where to wait; 0 for any free port.
         folders: models to find, besides those of the library.
-        copies: folder for copies of models that this computer doesn't have; by default in the data folder.
+        copies: folder for copies of models that this computer doesn't have; by default `copies_folder`.
         silent_s: seconds after which a silent leader counts as lost.
 
     Raises:
@@ -82,7 +81,7 @@ class WorkerService:
         silent_s: float = SILENT_S,
     ) -> None:
         self._identity, self._context, self._folders, self._silent_s = identity, identity.context(), folders, silent_s
-        self._copies = copies or data_folder() / "worker-models"
+        self._copies = copies or copies_folder()
         self._server = listen(host, port)
         self.port: int = self._server.getsockname()[1]
         self._busy, self._strangers = threading.Lock(), _Strangers()
@@ -131,6 +130,9 @@ class WorkerService:
                 log.info("The model is being copied to “%s”.", copied)
                 receive_model(copied, partial(_next, channel, self._silent_s), channel.send)
                 folder = find_model(config, weights, [copied])
+                if folder is None:  # otherwise it would never be sent again
+                    remove_copies(copied)
+                    channel.send(["failed", "The copy of the model was damaged, so it was deleted."])
             if folder is not None:
                 log.info("“%s” is used by another computer.", model_name(folder))
                 try:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from mlx_engine.contract.errors import UserError
-from mlx_engine.models.files.checkpoint import weights_checksum
 from mlx_engine.models.library.pair import demo_pair
 from mlx_engine.network import connection_log
 from mlx_engine.network.channel import Channel, listen
@@ -20,7 +19,7 @@ from mlx_engine.network.frames import HEAD, MOST_STRANGER_BYTES, ChannelClosed
 from mlx_engine.ring.links import pair
 from mlx_engine.ring.pairing import KnownWorker, meet_worker, new_identity
 from mlx_engine.ring.worker_address import read_address
-from mlx_engine.ring.worker_models import config_digest
+from mlx_engine.ring.worker_models import config_digest, weights_digest
 from mlx_engine.ring.worker_service import WorkerService
 from tests.mlx_engine.ring.workers import HOST, RunningWorker
 
@@ -167,7 +166,7 @@ def test_a_paired_computer_cannot_choose_what_a_worker_reads(worker: RunningWork
     channel = Channel.connected(worker.known.host, worker.known.port, 10)
     meet_worker(channel, worker.known)
     target = demo_pair()[0]
-    channel.send(["model", config_digest(target), weights_checksum(target)])
+    channel.send(["model", config_digest(target), weights_digest(target)])
     seen: list[Any] = []
     while ["started"] not in seen:
         seen.append(channel.receive(60))
