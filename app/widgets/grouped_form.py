@@ -1,4 +1,4 @@
-"""A form in a rounded frame, with a line between rows."""
+"""A form in a rounded frame, with a line between rows, for settings that take effect immediately."""
 
 from collections.abc import Sequence
 
@@ -69,10 +69,11 @@ class GroupedForm(Form):
             set_look(frame, "group")
             self._rows_in_frame = column(spacing=0, parent=frame)
             self.addWidget(frame)
-        elif self._rows_in_frame.count():
-            self._rows_in_frame.addLayout(row(line(), margins=(INDENT, 0, INDENT, 0)))
-        self._rows_in_frame.addLayout(whole)
-        self._parts[field] = [field, name, *extra, *below]
+        above = [row(line(), margins=(INDENT, 0, INDENT, 0))] if self._rows_in_frame.count() else []
+        part = QWidget()  # the margins of a layout take space even if its widgets are hidden
+        column(*above, whole, spacing=0, parent=part)
+        self._rows_in_frame.addWidget(part)
+        self._parts[field] = [part]
         self._place_labels()
 
     def _place_labels(self) -> None:

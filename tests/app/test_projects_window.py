@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QCheckBox, QComboBox, QMenu, QPushButton
+from PySide6.QtWidgets import QComboBox, QMenu, QPushButton
 
 from app.storage.recent_model import RecentModel
 from app.storage.settings import ChatSettings
 from app.views.chat.project_settings import ProjectSettingsDialog
+from app.widgets.toggle import Switch
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Running, Start
@@ -66,7 +67,7 @@ def test_a_project_is_set_up_in_the_sheet_and_used_in_a_new_chat(
     press(dialog, "Add Folder…")
     press(dialog, "Add Files…")
     press(dialog, "Remove /wasps.pdf")
-    boxes = {box.text(): box for box in dialog.servers.findChildren(QCheckBox)}
+    boxes = {box.accessibleName(): box for box in dialog.servers.findChildren(Switch)}
     assert {text: box.isChecked() for text, box in boxes.items()} == {"Calculator": False, "Files": False, "Documents": True}
     boxes["Calculator"].click()
     dialog.form.system.setPlainText("Cite documents.")
@@ -91,7 +92,7 @@ def test_tools_of_a_server_are_turned_off_in_the_sheet(start: Start, tmp_path: P
     monkeypatch.setattr(FakeServers, "answers", {"Calculator": ServerStatus("", "ready", tools=tools)})
     app, one = app_with_row(start, tmp_path)
     dialog = settings_of(app)
-    [box] = [box for box in dialog.servers.findChildren(QCheckBox) if box.text() == "Calculator"]
+    [box] = [box for box in dialog.servers.findChildren(Switch) if box.accessibleName() == "Calculator"]
     menu = dialog.tool_menus["Calculator"]
     assert menu.isHidden()
     box.click()

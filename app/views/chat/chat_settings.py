@@ -7,7 +7,6 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QDialog,
     QDoubleSpinBox,
@@ -26,6 +25,7 @@ from app.widgets.controls import button, entry, prepare_number_field
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import column, fit_content, lay_out
 from app.widgets.theme import Theme, set_look
+from app.widgets.toggle import Switch
 from mlx_engine.contract.requests import Sampling
 
 MAX_TOKENS = 1_000_000
@@ -104,24 +104,26 @@ class ChatSettingsForm(QWidget):
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
         form.add_row(tr("Seed"), self.seed, tip=tr("Leave empty for a random seed."))
-        self.thinking = QCheckBox(tr("Let the model think before it answers"))
-        self.thinking.setAccessibleName(tr("Thinking"))
-        self.thinking.toggled.connect(self._change)
-        self.thinking.hide()
-        self.private = QCheckBox(tr("Don't cache this chat or send it to servers"))
-        self.private.setAccessibleName(self.private.text())
-        self.private.toggled.connect(self._change)
-        self.private.hide()
+        self.thinking, self.private = Switch(theme, ""), Switch(theme, "")
         self.reset = button(tr("Reset"), tr("Reset to defaults"), "bordered", self._reset)
 
-        head = GroupedForm(theme)
+        head = self._head = GroupedForm(theme)
         head.add_row(tr("Preset"), self.preset, self.save_as, self.delete)
         head.add_row(tr("System prompt"), self.system)
-        column(head, 4, self.thinking, self.private, 4, form, parent=self)
+        head.add_row(tr("Thinking"), self.thinking, help=tr("The model thinks before it answers."))
+        head.add_row(tr("Private chat"), self.private, help=tr("This chat is neither cached nor sent to servers."))
+        for switch in (self.thinking, self.private):
+            switch.toggled.connect(self._change)
+            head.show_row(switch, False)
+        column(head, form, spacing=12, parent=self)
         library.presets_changed.connect(self.refresh)
         theme.text_resized.connect(self._fit_prompt)
         self._fit_prompt()
         self.refresh()
+
+    def show_switches(self, *switches: Switch) -> None:
+        for switch in switches:
+            self._head.show_row(switch, True)
 
     @Slot()
     def _fit_prompt(self) -> None:
@@ -209,8 +211,7 @@ class ChatSettingsDialog(QDialog):
         self.setWindowTitle(tr("Chat Settings"))
         self.form = ChatSettingsForm(theme, library, lambda: session.chat.settings, session.set_settings, lambda: loader.sampling)
         self.form.setContentsMargins(24, 20, 24, 20)
-        self.form.thinking.show()
-        self.form.private.show()
+        self.form.show_switches(self.form.thinking, self.form.private)
         done = button(tr("Done"), tr("Close settings"), "bordered", self.accept)
         done.setDefault(True)
         lay_out(self, self.form, self.form.reset, None, done, width=WIDTH)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, QTimer, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QPushButton, QVBoxLayout, QWidget
 
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import SAVE_MS
@@ -25,6 +25,7 @@ from app.widgets.controls import as_tooltip, button, entry, small_label
 from app.widgets.grouped_form import GroupedForm
 from app.widgets.layout import column, fit_content, flow, lay_out, row
 from app.widgets.theme import Theme
+from app.widgets.toggle import Switch
 from mlx_engine.mcp.config import ServerConfig
 from mlx_engine.mcp.tool import Tool
 
@@ -65,7 +66,7 @@ class ProjectSettingsDialog(QDialog):
         head.add_row(tr("Model"), self.model, help=tr("Loaded when a chat begins in this project."))
         head.add_row(tr("Tools"), self.servers, help=tr("On in new chats. You approve each call."))
         self.form = ChatSettingsForm(theme, library, lambda: self._new_chats, self._set_new_chats, lambda: loader.sampling)
-        self.form.thinking.show()
+        self.form.show_switches(self.form.thinking)
         caption = small_label(theme, tr("New chats in this project"), bold=True)
         note = small_label(theme, tr("Existing chats keep their settings."), "secondary", wrap=True)
         page = column(head, 4, caption, note, self.form, spacing=8, margins=(24, 20, 24, 20))
@@ -113,21 +114,21 @@ class ProjectSettingsDialog(QDialog):
         self.model.setCurrentIndex(at)
 
     def _show_servers(self) -> None:
-        """Show a check box for each server, like the tools button of a chat."""
+        """Show a switch for each server, like the tools button of a chat."""
         shown = [config for config in self._tools.configs if config.enabled or config.builtin]
-        boxes = self.servers.findChildren(QCheckBox)
-        if [config.name for config in shown] != [box.objectName() for box in boxes]:
+        switches = self.servers.findChildren(Switch)
+        if [config.name for config in shown] != [switch.objectName() for switch in switches]:
             for row_of_server in self.servers.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
                 self._servers.removeWidget(row_of_server)
                 row_of_server.setParent(None)
                 row_of_server.deleteLater()
             self.tool_menus.clear()
-            boxes = [self._server_box(config) for config in shown]
+            switches = [self._add_server(config) for config in shown]
         on, off = self._new_chats.tool_servers, self._new_chats.tools_off
-        for box, config in zip(boxes, shown, strict=True):
+        for switch, config in zip(switches, shown, strict=True):
             is_on = config.enabled and config.name in on
-            with QSignalBlocker(box):
-                box.setChecked(is_on)
+            with QSignalBlocker(switch):
+                switch.setChecked(is_on)
             tools = self._tools_of(config) if is_on else ()
             menu = self.tool_menus[config.name]
             menu.setText(f"{count_on(tools, off)} ▾")
@@ -149,18 +150,23 @@ class ProjectSettingsDialog(QDialog):
     def _switch_tool(self, key: str, on: bool) -> None:
         self._set_new_chats(with_tool(self._new_chats, key, on))
 
-    def _server_box(self, config: ServerConfig) -> QCheckBox:
-        box = QCheckBox(server_title(config).replace("&", "&&"))
-        box.setObjectName(config.name)
+    def _add_server(self, config: ServerConfig) -> Switch:
+        name = server_title(config)
+        switch = Switch(self._theme, "")
+        switch.setObjectName(config.name)
+        switch.setAccessibleName(name)
+        switch.toggled.connect(partial(self._switch, config.name))
+        label = small_label(self._theme, name, elided=True)
+        label.setBuddy(switch)
         if config.url:
-            box.setToolTip(as_tooltip(sent_to(config)))
-        box.toggled.connect(partial(self._switch, config.name))
-        title = tr("Tools of {server}", server=server_title(config))
-        menu = self.tool_menus[config.name] = button("", title, "quiet", partial(self._show_tools, config))
-        both = QWidget()
-        row(box, menu, None, parent=both)
-        self._servers.addWidget(both)
-        return box
+            for part in (label, switch):
+                part.setToolTip(as_tooltip(sent_to(config)))
+        tools_name = tr("Tools of {server}", server=name)
+        menu = self.tool_menus[config.name] = button("", tools_name, "quiet", partial(self._show_tools, config))
+        whole = QWidget()
+        row((label, 1), menu, switch, parent=whole)
+        self._servers.addWidget(whole)
+        return switch
 
     def _switch(self, name: str, on: bool) -> None:
         if on and not next(config.enabled for config in self._tools.configs if config.name == name):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QDialog,
     QFileDialog,
@@ -25,7 +24,8 @@ from app.session.server_agents import start_agent
 from app.storage.wording import rate, tokens
 from app.text.language import number, sentences, tr
 from app.widgets.controls import button, copy_button, entry, prepare_number_field, small_label
-from app.widgets.layout import Form, NoticeView, column, fit_content, flow, lay_out, line, row
+from app.widgets.grouped_form import GroupedForm
+from app.widgets.layout import NoticeView, column, fit_content, flow, lay_out, row
 from app.widgets.save_dialog import confirm
 from app.widgets.theme import Theme, set_look
 from app.widgets.toggle import Switch
@@ -57,13 +57,15 @@ class ServerDialog(QDialog):
         self._folder = ""  # where an agent was last started
         self.setWindowTitle(tr("Local Server"))
         self.about = small_label(theme, look="secondary", wrap=True)
-        self.switch = Switch(theme, tr("Run local server"))
+        self.switch = Switch(theme, "")
         self.switch.clicked.connect(server.set_on)
         self.starting = small_label(theme, tr("Starting…"), "secondary")
         self.error = NoticeView("", "error")
-        self.boxes = {setting: QCheckBox(setting.label()) for setting in (Preferences.serve_at_launch, Preferences.load_on_request)}
-        for setting, box in self.boxes.items():
-            box.toggled.connect(partial(setting.write, preferences))
+        self.switches = {setting: Switch(theme, "") for setting in (Preferences.serve_at_launch, Preferences.load_on_request)}
+        for setting, switch in self.switches.items():
+            switch.toggled.connect(partial(setting.write, preferences))
+        head = GroupedForm(theme)
+        head.add_row(tr("Run local server"), self.switch, below=(self.about, self.starting))
         heading = small_label(theme, tr("Requests"), bold=True)
         self.together = small_label(theme, look="secondary")
         self.none = small_label(theme, tr("No active requests"), "secondary")
@@ -87,19 +89,17 @@ class ServerDialog(QDialog):
         caption.setBuddy(self.example)
         self.copy_example = copy_button(tr("Copy the example"), lambda: self._example(server.key), "bordered")
         page = column(
-            row(self.switch, self.starting, None),
-            self.about,
+            head,
             self.error,
             self._make_form(),
-            column(*self.boxes.values(), spacing=6),
-            line(),
+            4,
             row(heading, None, self.together),
             self.none,
             column(*self.requests, self.more, spacing=6),
             self.log,
-            line(),
+            4,
             agents,
-            line(),
+            4,
             row(caption, None, self.copy_example),
             self.example,
             None,
@@ -122,8 +122,8 @@ class ServerDialog(QDialog):
         fit_content(self, WIDTH)
         self.switch.setFocus()
 
-    def _make_form(self) -> Form:
-        form = Form(self._theme)
+    def _make_form(self) -> GroupedForm:
+        form = GroupedForm(self._theme)
         self.address, self.key, self.model = (entry(read_only=True) for _ in range(3))
         copy_address = copy_button(tr("Copy the address"), self.address.text, "bordered")
         for_anthropic = tr("For programs that use OpenAI's API. For Anthropic's API, leave out “/v1”.")
@@ -144,10 +144,12 @@ class ServerDialog(QDialog):
         form.add_row(tr("API key"), self.key, below=(keys, self.key_note))
         self.models = button(tr("Models…"), tr("Choose models"), "bordered", self.models_requested.emit)
         form.add_row(tr("Model"), self.model, self.models)
+        for setting, switch in self.switches.items():
+            form.add_row(setting.label(), switch, help=setting.help() if setting.help is not None else "")
         return form
 
-    def _make_agents(self) -> Form:
-        form = Form(self._theme)
+    def _make_agents(self) -> GroupedForm:
+        form = GroupedForm(self._theme)
         self.agent = QComboBox()
         for name, agent in AGENTS.items():
             self.agent.addItem(agent.title, name)
@@ -176,9 +178,9 @@ class ServerDialog(QDialog):
         self.address.setText(f"{self._url}/v1")
         with QSignalBlocker(self.port):
             self.port.setValue(self._preferences.server_port)
-        for setting, box in self.boxes.items():
-            with QSignalBlocker(box):
-                box.setChecked(setting.read(self._preferences))
+        for setting, switch in self.switches.items():
+            with QSignalBlocker(switch):
+                switch.setChecked(setting.read(self._preferences))
         shown = self.show_key.isChecked()
         self.show_key.setText(tr("Hide") if shown else tr("Show"))
         self.show_key.setAccessibleName(tr("Hide the API key") if shown else tr("Show the API key"))

@@ -73,7 +73,7 @@ def test_server_starts_again_with_the_app_if_the_user_wants(begin: Start) -> Non
     second = begin()
     assert not second.services.server.on
     page = page_of(second)
-    page.boxes[Preferences.serve_at_launch].click()
+    page.switches[Preferences.serve_at_launch].click()
     second.quit()
     third = begin()
     third.until(lambda: bool(third.services.server.url))
@@ -166,7 +166,7 @@ def test_a_program_loads_another_pair_into_the_window_if_the_user_allows_it(
     app = begin(engine)
     server = turn_on(app)
     assert post(server, model="other-pair").status_code == 404
-    page_of(app).boxes[Preferences.load_on_request].click()
+    page_of(app).switches[Preferences.load_on_request].click()
     engine.pair = replace(PAIR, name="Other pair")
     asking = Asking(server, model="other-pair")
     app.until(lambda: not asking.thread.is_alive())

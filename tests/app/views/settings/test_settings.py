@@ -28,6 +28,9 @@ from app.session.preferences import SETTINGS, Preferences
 from app.storage.settings import ChatSettings
 from app.system.appearance import DEFAULT_TEXT_SIZE, TEXT_SIZES
 from app.text.language import VARIABLE, use
+from app.views.chat.chat_settings import ChatSettingsDialog
+from app.views.chat.project_settings import ProjectSettingsDialog
+from app.views.server.server_dialog import ServerDialog
 from app.views.settings.settings_dialog import SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton
@@ -265,6 +268,18 @@ def test_rows_are_as_tall_as_their_text(begin: Start, language: str, monkeypatch
             dialog.show_pane(pane)
             app.until(lambda: all(label.height() == label.heightForWidth(label.width()) for label in wrapped(dialog)))
     use("en")
+
+
+def test_what_takes_effect_at_once_is_a_switch(begin: Start) -> None:
+    app = begin()
+    dialogs = app.window.dialogs
+    dialogs.show_settings()
+    dialogs.show_chat_settings()
+    dialogs.show_project_settings(app.library.add_project("Bees").id)
+    dialogs.show_server()
+    for kind in (SettingsDialog, ChatSettingsDialog, ProjectSettingsDialog, ServerDialog):
+        dialog = app.dialog(kind)
+        assert dialog.findChildren(Switch) and not dialog.findChildren(QCheckBox)
 
 
 def wrapped(dialog: QDialog) -> list[QLabel]:
