@@ -1,7 +1,7 @@
 """A text field that grows with its text. Return submits it."""
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 MAX_LINES = 8  # shown before the field scrolls
@@ -28,6 +28,12 @@ class GrowingField(QPlainTextEdit):
         self.setViewportMargins(0, 6, 0, 0)  # centers one line
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        undoes = isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo)
+        if event.type() == QEvent.Type.ShortcutOverride and undoes and not self.document().isUndoAvailable():
+            return False  # the menu's Undo may bring back a deleted chat
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

@@ -188,7 +188,9 @@ class MainWindow(QMainWindow):
             "contrast": Menu(tr("&Contrast"), lambda: contrasts),
             "move_to_project": commands.projects(),
         }
-        commands.add(*dialog_commands(self.dialogs, services.loader, services.tuning), *text_commands(self.transcript))
+        commands.add(
+            *dialog_commands(self.dialogs, services.loader, services.tuning), *text_commands(self.transcript, self.sidebar.undo_bar)
+        )
         commands.add(*project_commands(commands, services.projects, self.dialogs))
         commands.add(*setting_commands(preferences, services.updates, services.quiet_mode))
         commands.add(*window_commands(self, self.quit, self.composer.focus, self.split))

@@ -18,6 +18,7 @@ from app.session.updates import Updates
 from app.text.language import tr
 from app.views.machine.this_mac import machine_title
 from app.views.sidebar.chat_list import ChatList
+from app.views.sidebar.sidebar import UndoBar
 from app.views.transcript.transcript import Transcript
 from app.window.dialogs import Dialogs
 from app.window.help import SHORTCUTS
@@ -65,10 +66,10 @@ def project_commands(commands: Commands, projects: Projects, dialogs: Dialogs) -
     )
 
 
-def text_commands(transcript: Transcript) -> tuple[Command, ...]:
+def text_commands(transcript: Transcript, undo_bar: UndoBar) -> tuple[Command, ...]:
     find, links = transcript.find_bar, transcript.links
     return (
-        Command("undo", tr("&Undo"), partial(_edit, "undo"), Keys.Undo),
+        Command("undo", tr("&Undo"), partial(_undo, undo_bar), Keys.Undo),
         Command("redo", tr("&Redo"), partial(_edit, "redo"), Keys.Redo),
         Command("cut", tr("Cu&t"), partial(_edit, "cut"), Keys.Cut),
         Command("copy", tr("&Copy"), partial(_edit, "copy"), Keys.Copy),
@@ -81,6 +82,16 @@ def text_commands(transcript: Transcript) -> tuple[Command, ...]:
         Command("previous_link", tr("Previous Lin&k"), links.go_to_previous, ("Ctrl+Shift+J",)),
         Command("scroll_to_end", tr("Scroll to &End"), transcript.follow, ("Ctrl+End",)),
     )
+
+
+def _undo(undo_bar: UndoBar) -> None:
+    """Undo what the undo bar offers, unless the focused text has changes to undo."""
+    target = QApplication.focusWidget()
+    changed = target.document().isUndoAvailable() if isinstance(target, QPlainTextEdit | QTextEdit) else False
+    if undo_bar.isHidden() or changed or (isinstance(target, QLineEdit) and target.isUndoAvailable()):
+        _edit("undo")
+    else:
+        undo_bar.undo.emit()
 
 
 def _edit(method: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, Qt, QTimer
 from PySide6.QtGui import QCursor, QDropEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.storage.chat_tree import Chat
@@ -259,6 +259,31 @@ def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start
     assert not app.library.entries and app.session.chat.empty
     app.window.sidebar.undo_bar.button.click()
     assert set(app.library.entries) == ids
+
+
+def test_undo_brings_a_deleted_chat_back_unless_the_field_has_changes(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    one = chat_with(app, "One")
+    field, listed, bar, library = app.window.composer.field, app.sidebar.list, app.sidebar.undo_bar, app.library
+
+    def press_undo(widget: QWidget) -> None:
+        widget.setFocus()
+        qtbot.keyClick(widget, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+
+    for focused in (listed, field):
+        library.delete([one])
+        field.document().clearUndoRedoStacks()
+        press_undo(focused)
+        assert one in library.entries and bar.isHidden()
+    library.delete([one])
+    field.setFocus()
+    qtbot.keyClicks(field, "Hello")
+    press_undo(field)
+    assert not field.toPlainText() and one not in library.entries, "the text is undone first"
+    bar.hide()
+    field.document().clearUndoRedoStacks()
+    press_undo(field)
+    assert one not in library.entries, "it is not offered any more"
 
 
 def test_a_new_chat_and_one_that_moves_up_are_scrolled_to(begin: Begin) -> None:
