@@ -8,7 +8,7 @@ from app.rendering.markdown import clean_text
 from app.storage.chat_tree import Node
 from app.text.language import tr
 from app.views.transcript.message_actions import MessageActions
-from app.views.transcript.message_view import MessageView
+from app.views.transcript.message_view import GAP, PROMPT_GAP, MessageView
 from app.views.transcript.message_views import ANSWER, LINE_GAP
 from app.widgets.controls import button, small_label
 from app.widgets.layout import column, line, row
@@ -57,7 +57,7 @@ class CutView(MessageView):
         actions.can_change_summary_changed.connect(self._enable)
         self._enable()
         self.body.resized.connect(self.updateGeometry)
-        inner = column(line(), self.label, spacing=6, parent=self)
+        inner = column(line(), self.label, spacing=6, margins=(0, 0, 0, GAP - PROMPT_GAP), parent=self)
         if summary is not None:
             inner.addLayout(row(None, self.show_button, self.edit_button, self.undo_button, None, spacing=4))
             inner.addWidget(self.shown)

@@ -11,6 +11,9 @@ from app.rendering.blocks_view import BlocksView
 from app.text.language import tr
 from app.views.transcript.reply_actions import Revealed
 
+GAP = 22  # pixels above replies and lines
+PROMPT_GAP = 4  # above prompts: the row of icons at the end of a reply is mostly empty
+
 
 @dataclass(frozen=True)
 class MenuEntry:

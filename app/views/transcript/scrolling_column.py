@@ -12,13 +12,13 @@ from app.rendering.lazy_stack import StackEntry
 from app.views.transcript.call_card import CARD_PARTS
 from app.views.transcript.cut_view import CutView
 from app.views.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
+from app.views.transcript.message_view import GAP
 from app.views.transcript.message_views import PromptView, ReplyView
 from app.views.transcript.welcome import Welcome
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
 NEAR_END = 24  # pixels; closer to the end counts as the end
-GAP = 22  # between messages
 PADDING = 28  # above and below the column
 AHEAD = 500  # pixels to build above and below the visible area
 MAX_PASSES = 6

@@ -15,9 +15,9 @@ from app.views.transcript.find_bar import FindBar, LinkNavigator
 from app.views.transcript.message_actions import MessageActions
 from app.views.transcript.message_column import TranscriptItem
 from app.views.transcript.message_focus import MessageFocus
-from app.views.transcript.message_view import MessageView
+from app.views.transcript.message_view import GAP, PROMPT_GAP, MessageView
 from app.views.transcript.message_views import PromptView, ReplyView
-from app.views.transcript.scrolling_column import GAP, NEAR_END, ScrollingColumn
+from app.views.transcript.scrolling_column import NEAR_END, ScrollingColumn
 from app.views.transcript.selection import TextSelection
 from app.widgets.controls import button
 from app.widgets.soft_edge import SoftEdge
@@ -222,7 +222,8 @@ class Transcript(ScrollingColumn):
             self.column.items.append(item)
             running = item.kind == "reply" and item.turn is not None and item.turn.reply.running
             pinned = running or self._edits(item)
-            self.column.insert(len(self.column.entries), StackEntry(gap=GAP, pinned=pinned, deferred=deferred))
+            gap = PROMPT_GAP if item.kind == "prompt" else GAP
+            self.column.insert(len(self.column.entries), StackEntry(gap=gap, pinned=pinned, deferred=deferred))
         self.find_bar.refresh(first)
         self._update_icons()
         self.settle()

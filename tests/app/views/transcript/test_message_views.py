@@ -70,6 +70,26 @@ def test_icons_and_the_speed_are_drawn_in_the_last_turn_and_where_the_focus_is(s
     assert QGuiApplication.clipboard().text() == "Fine."
 
 
+def test_the_icons_of_an_old_reply_are_in_the_gap_above_the_next_message(start: Start) -> None:
+    app = start()
+    app.ask("One")
+    first = app.reply
+    app.ask("Two")
+    column = app.window.transcript.column
+    row = first.buttons.height()
+
+    def places() -> list[tuple[int, int]]:
+        return [(entry.top, entry.height) for entry in column.entries]
+
+    app.until(lambda: column.entries[2].measured)
+    end = first.mapTo(column, first.blocks.geometry().bottomLeft()).y()
+    assert row <= column.entries[2].top - end <= row + 16, "there is little more space than they need"
+    before = places()
+    first.show_pointed(True)
+    app.window.transcript.settle()
+    assert places() == before, "nothing moves when they appear"
+
+
 def test_the_speed_of_an_old_reply_leaves_no_trace(start: Start) -> None:
     """Its ground is drawn by the style sheet, not by the label."""
     app = start()
