@@ -13,7 +13,7 @@ from app.session.context_use import parts_text, use_text
 from app.session.services import Services
 from app.storage.attachments import shortened
 from app.storage.wording import percent
-from app.text.language import number, tr
+from app.text.language import tr
 from app.views.chat.composer import Composer
 from app.views.chat.foot_bar import FootBar
 from app.views.chat.full_context import FullContextBar
@@ -157,7 +157,6 @@ class ContextView(QWidget):
         super().__init__()
         self._meter = meter
         self._explained = False
-        self._shown = False  # according to the last count, so that counting again neither shows nor hides it
         self._bar = ThinBar(theme, tr("Context"))
         self._bar.setMaximumWidth(BAR_WIDTH)
         self._bar.setMinimumWidth(LEAST_BAR)
@@ -168,7 +167,7 @@ class ContextView(QWidget):
         self.refresh()
 
     def set_explained(self, explained: bool) -> None:
-        """Show only the number of tokens of a full context, because a notice explains it."""
+        """Hide the tokens of a full context, because a notice explains it."""
         if explained != self._explained:
             self._explained = explained
             self.refresh()
@@ -179,28 +178,23 @@ class ContextView(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        counting = self._meter.counting
-        use = None if counting else self._meter.use
-        if not counting:
-            self._shown = use is not None and (use.share >= SHOWN_FROM or use.left_out > 0)
-        self.setVisible(self._shown)
+        use = self._meter.use  # the last one while the prompt is counted again
         full = use is not None and use.full
+        self.setVisible(use is not None and (use.share >= SHOWN_FROM or use.left_out > 0) and not (full and self._explained))
         is_low = use is not None and use.low
         self._bar.color = "danger" if full else "nearly" if is_low else "accent"
         self._bar.show_fraction(use.share if use is not None else None)
         self._bar.update()
-        text = tr("Counting tokens…") if counting else use_text(use) if use is not None else " "
-        if use is not None and full and self._explained:
-            text = tr("{used} of {limit} tokens", used=number(use.used), limit=number(use.limit))
-        elif use is not None and use.misfit is not None and text != self.label.text():
+        text = use_text(use) if use is not None else " "
+        if use is not None and use.misfit is not None and text != self.label.text():
             announce(self, text)
         self.label.setText(text)
         stops = tr("Replies stop when the chat fills the context")
         why = tr("The oldest messages are left out when the chat fills the context") if self._meter.rolling else stops
         self.setToolTip(as_tooltip("\n\n".join(filter(None, (parts_text(use) if use is not None else "", why)))))
         stands_out = use is not None and use.left_out > 0
-        warned = "caution" if is_low and not full else "secondary" if stands_out or is_low else "faint"
-        set_look(self.label, "danger" if full and not self._explained else warned)
+        warned = "caution" if is_low else "secondary" if stands_out else "faint"
+        set_look(self.label, "danger" if full else warned)
 
 
 class ElsewhereBar(FootBar):

@@ -229,9 +229,7 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
         parts.append(_pages_text(file))
     too_long = count is not None and count.tokens >= count.limit
     if count is not None:
-        tokens = wording.about_tokens(count.tokens, count.exact)
-        # First, because too little space hides the end
-        parts.insert(0, tr("{tokens}, over the limit of {limit}", tokens=tokens, limit=number(count.limit)) if too_long else tokens)
+        parts.insert(0, wording.about_tokens(count.tokens, count.exact))  # first, because too little space hides the end
     return " · ".join(parts), too_long
 
 
