@@ -4,6 +4,7 @@ Parsing the whole reply on every update would take quadratic time. Here, an upda
 row, or line of code, regardless of the length of the reply, list, table, or code block.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,11 @@ from app.rendering.markdown import Section, clean_text, parse_sections
 
 MAX_TAIL = 8_000  # characters; a longer paragraph is split to bound the tail
 MAX_TAIL_LINES = 500  # a longer paragraph is split too, because the parser tests each line for many kinds of blocks
+MAX_HELD = 40  # characters
 SHORT_TAIL = 400  # a list, table, or code block up to this length is parsed as a whole
+
+
+_CODE_SPAN = re.compile(r"`[^`]+`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +214,15 @@ class StreamingMarkdown:
         self._tail_start += size
         self._tail = self._tail[size:]
         return True
+
+
+def held_back(text: str) -> int:
+    """Return the length of the end of a growing text that would show its markers, such as "**1" before "**12**" is complete."""
+    line = _CODE_SPAN.sub(lambda span: "x" * len(span[0]), text[text.rfind("\n") + 1 :])
+    starts = [line.rfind(mark) for mark in ("**", "`") if line.count(mark) % 2]
+    half = line.endswith("*") and not line.endswith("**")  # of a mark
+    held = len(line) - min(starts, default=len(line) - half)
+    return held if held <= MAX_HELD else 0
 
 
 def _blocks(sections: list[Section]) -> tuple[Block, ...]:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.rendering.blocks_view import BlocksView
+from app.rendering.streaming import held_back
 from app.storage import wording
 from app.storage.comparison_record import ComparisonRow, Difference, are_drafters, row_names, spread
 from app.storage.reply import Reply
@@ -68,9 +69,10 @@ class CompareSide(QWidget):
             self._reply, self._shown_length = reply, 0
             self.mark(None)
             self._scroll.follow()
-        if len(reply.answer) > self._shown_length:
-            self.blocks.append(reply.answer[self._shown_length :])
-            self._shown_length = len(reply.answer)
+        end = len(reply.answer) - (held_back(reply.answer) if reply.running else 0)
+        if end > self._shown_length:
+            self.blocks.append(reply.answer[self._shown_length : end])
+            self._shown_length = end
         if reply.thinking:
             self.thinking.show()
             self.thinking.show_thinking(reply.thinking, reply.thinking_s, bool(reply.answer) or not reply.running)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QSizePolicy,
 
 from app.rendering.blocks_view import BlocksView
 from app.rendering.markdown import clean_text
+from app.rendering.streaming import held_back
 from app.rendering.text_view import LINE_HEIGHT
 from app.session.help_pages import help_page
 from app.storage import wording
@@ -401,18 +402,27 @@ class ReplyView(MessageView):
 
     @property
     def complete(self) -> bool:
-        """Whether the whole answer has been drawn."""
-        return sum(view.drawn for view in self.steps) >= len(self.turn.reply.answer)
+        """Whether all text that can be drawn now has been."""
+        return sum(view.drawn for view in self.steps) >= len(self.turn.reply.answer) - self._held
+
+    @property
+    def _held(self) -> int:
+        """The number of characters at the end that aren't drawn yet, because they would show their markers."""
+        reply = self.turn.reply
+        last = reply.shown_steps[-1]
+        return held_back(last.answer) if reply.running and not last.calls else 0
 
     @Slot()
     def _draw_piece(self) -> None:
-        for view, step in zip(self.steps, self.turn.reply.shown_steps, strict=False):
+        steps = self.turn.reply.shown_steps
+        for view, step in zip(self.steps, steps, strict=False):
             if view.unreadable is not None and view.drawn < len(step.answer):
                 view.drawn = len(step.answer)
                 view.blocks.show_markdown(step.markdown)
                 view.unreadable.show()
                 break
-            if piece := step.answer[view.drawn : view.drawn + PIECE_CHARS]:
+            end = len(step.answer) - (self._held if step is steps[-1] else 0)
+            if piece := step.answer[view.drawn : min(view.drawn + PIECE_CHARS, end)]:
                 view.drawn += len(piece)
                 view.blocks.show()
                 view.blocks.append(piece)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.rendering import streaming
 from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan, plain_text
 from app.rendering.markdown import parse_blocks
-from app.rendering.streaming import StreamingMarkdown
+from app.rendering.streaming import MAX_HELD, StreamingMarkdown, held_back
 from app.widgets.formulas import typeset
 from tests.benchmarks.recorded_engine import TEXT
 
@@ -296,3 +296,26 @@ def test_nul_and_lone_surrogates_become_the_replacement_character() -> None:
     (block,) = parse_blocks("a\0b\ud800c\udfffd")
     assert block == TextBlock((TextSpan("a\ufffdb\ufffdc\ufffdd"),))
     assert StreamingMarkdown().append("\ud83d").blocks == (TextBlock((TextSpan("\ufffd"),)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The number 84 has **12** positive divisors.", "Use `x ** 2`, then **that**.", "- **One**: `a`\n- **Two**"],
+)
+def test_a_growing_text_never_shows_markers_that_will_disappear(text: str) -> None:
+    whole = "".join(map(plain_text, parse_blocks(text)))
+    for size in range(len(text) + 1):
+        start = text[: size - held_back(text[:size])]
+        shown = "".join(map(plain_text, parse_blocks(start)))
+        assert whole.startswith(shown.rstrip()), start
+
+
+@given(markdown)
+def test_little_text_is_held_back_and_none_of_an_earlier_line(text: str) -> None:
+    held = held_back(text)
+    assert 0 <= held <= MAX_HELD and "\n" not in text[len(text) - held :]
+    assert not held_back(text + "\n")
+
+
+def test_a_long_text_after_a_marker_is_shown() -> None:
+    assert held_back("2 ** " + "x" * MAX_HELD) == 0 and held_back("2 ** " + "x" * 20) == 23
