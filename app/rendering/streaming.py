@@ -217,7 +217,7 @@ class StreamingMarkdown:
 
 
 def held_back(text: str) -> int:
-    """Return the length of the end of a growing text that would show its markers, such as "**1" before "**12**" is complete."""
+    """Return the length of the unfinished bold text or code at the end."""
     line = _CODE_SPAN.sub(lambda span: "x" * len(span[0]), text[text.rfind("\n") + 1 :])
     starts = [line.rfind(mark) for mark in ("**", "`") if line.count(mark) % 2]
     half = line.endswith("*") and not line.endswith("**")  # of a mark

@@ -105,7 +105,7 @@ def notable(conditions: Conditions | None) -> str:
         found.append(tr("on battery") if charge is None else tr("on battery ({charge})", charge=percent(charge)))
     if conditions.pressure in ("warning", "critical"):
         found.append(tr("low memory"))
-    return tr("This computer: {conditions}", conditions=", ".join(found)) if found else ""
+    return ", ".join(found)
 
 
 def slow_replies(points: Sequence[SpeedPoint]) -> str:

@@ -167,8 +167,7 @@ def facts(reply: Reply, short: bool = False) -> str:
             parts.append(here if stats.measured_by == "client" and not short else rate(stats.decode_tok_s))
         if stats.ttft_s is not None and not short:
             parts.append(tr("first token after {ttft_s}", ttft_s=duration(stats.ttft_s)))
-        cut_off = reply.reason in ("interrupted", "error")  # the last part has no statistics but its token count
-        count = max(stats.tokens, reply.tokens) if cut_off else stats.tokens
+        count = reply_tokens(reply)
         parts += [tokens(count)] if count or stats.measured_by == "engine" else []
         if stats.mostly_plain and not short:
             steps = number(stats.plain_steps)
@@ -218,92 +217,131 @@ def ending(reply: Reply) -> str:
     return ""
 
 
-def steps(stats: Sequence[Stats]) -> str:
-    """Return a line per step of a reply, such as "Step 1: 24 tokens · 512 tok/s"."""
-    lines = []
+def reply_facts(reply: Reply) -> dict[str, str]:
+    """Return how a reply was decoded, its speed, its length, and its ending, by name."""
+    stats = reply.stats
+    found = {tr("Mode"): chip(reply)}
+    if stats is not None and stats.decode_tok_s is not None:
+        here = tr("{rate} (measured here)", rate=rate(stats.decode_tok_s))
+        found[tr("Speed")] = here if stats.measured_by == "client" else rate(stats.decode_tok_s)
+    if stats is not None and stats.ttft_s is not None:
+        found[tr("First token")] = tr("after {seconds}", seconds=duration(stats.ttft_s))
+    if count := reply_tokens(reply):
+        found[tr("Length")] = tokens(count)
+    if end := ending(reply):
+        found[tr("End")] = end
+    return found
+
+
+def reply_tokens(reply: Reply) -> int:
+    """Return the number of a reply's tokens."""
+    stats = reply.stats
+    if stats is None or reply.running:
+        return reply.tokens
+    cut_off = reply.reason in ("interrupted", "error")  # the last part has no statistics but its token count
+    return max(stats.tokens, reply.tokens) if cut_off else stats.tokens
+
+
+def steps(stats: Sequence[Stats]) -> dict[str, str]:
+    """Return the facts of each step of a reply, such as "24 tokens · 512 tok/s", by its name."""
+    found = {}
     for at, step in enumerate(stats):
         parts = [tokens(step.tokens), *([rate(step.decode_tok_s)] if step.decode_tok_s is not None else [])]
         if step.reused_tokens or step.measured_by == "engine":
             reused, total = number(step.reused_tokens), number(step.prompt_tokens)
             parts.append(tr("{reused} of {total} prompt tokens reused", reused=reused, total=total))
-        lines.append(tr("Step {number}: {facts}", number=at + 1, facts=" · ".join(parts)))
-    return "\n".join(lines)
+        found[tr("Step {number}", number=at + 1)] = " · ".join(parts)
+    return found
 
 
 def details(stats: Stats) -> str:
     """Return all statistics, one per line, for a tooltip."""
-    return "\n".join(line for _, lines in detail_groups(stats) for line in lines)
+    return "\n".join(tr("{name}: {value}", name=name, value=value) for name, value in detail_facts(stats).items())
 
 
-def detail_groups(stats: Stats, with_prompt: bool = True) -> list[tuple[str, list[str]]]:
-    """Return the names of groups of statistics, and their lines.
-
-    Statistics that a server doesn't report are zero.
+def detail_facts(stats: Stats, with_prompt: bool = True) -> dict[str, str]:
+    """Return statistics by name. A server may not report them; they are zero then.
 
     Args:
         with_prompt: whether to include the prompt's tokens and speed, which a chart may show.
     """
-    groups = ((tr("Prompt"), _on_prompt(stats, with_prompt)), (tr("Drafting"), _on_drafts(stats)), (tr("Run"), _on_run(stats)))
-    return [(name, lines) for name, lines in groups if lines]
+    return _on_prompt(stats, with_prompt) | _on_drafts(stats) | _on_run(stats)
 
 
-def _on_prompt(stats: Stats, with_tokens: bool) -> list[str]:
+def _on_prompt(stats: Stats, with_tokens: bool) -> dict[str, str]:
     prompt, reused = number(stats.prompt_tokens), number(stats.reused_tokens)
-    lines = []
+    found = {}
     if stats.disk_tokens:
-        lines.append(tr("{reused} of {total} prompt tokens from the disk cache", reused=reused, total=prompt))
+        found[tr("Prompt")] = tr("{reused} of {total} tokens from the disk cache", reused=reused, total=prompt)
     elif with_tokens and (stats.reused_tokens or stats.measured_by == "engine"):
-        lines.append(tr("Prompt: {prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused))
+        found[tr("Prompt")] = tr("{prompt_tokens} tokens, {reused_tokens} reused", prompt_tokens=prompt, reused_tokens=reused)
     elif with_tokens and stats.prompt_tokens:
-        lines.append(tr("Prompt: {prompt_tokens} tokens", prompt_tokens=prompt))
+        found[tr("Prompt")] = tokens(stats.prompt_tokens)
     if with_tokens and stats.prompt_tok_s is not None:
-        lines.append(tr("Prompt processing: {prompt_tok_s}", prompt_tok_s=rate(stats.prompt_tok_s)))
+        found[tr("Prompt processing")] = rate(stats.prompt_tok_s)
     if stats.images:
         image_facts = {"tokens": tokens(stats.image_tokens), "seconds": duration(stats.image_s)}
-        lines.append(tr("Images: {count}, {tokens}, read in {seconds}", count=number(stats.images), **image_facts))
+        found[tr("Images")] = tr("{count}, {tokens}, read in {seconds}", count=number(stats.images), **image_facts)
     if stats.waiting_s >= _NOTED_WAIT_S:
-        lines.append(tr("Wait time: {seconds}", seconds=duration(stats.waiting_s)))
-    return lines
+        found[tr("Wait time")] = duration(stats.waiting_s)
+    return found
 
 
-def _on_drafts(stats: Stats) -> list[str]:
-    lines = []
+def _on_drafts(stats: Stats) -> dict[str, str]:
+    found = {}
     if stats.drafter:
         unnamed = stats.drafter == "drafter"  # the folder of a pair such as the demo pair
         name = stats.drafter_kind if unnamed else f"{stats.drafter_kind}, {stats.drafter}"
-        lines.append(tr("Drafter: {name}, tuned", name=name) if stats.tuned else tr("Drafter: {name}", name=name))
+        found[tr("Drafter")] = tr("{name}, tuned", name=name) if stats.tuned else name
     if stats.rounds:
-        lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
+        found[tr("Rounds")] = number(stats.rounds)
     if stats.acceptance is not None:
-        counts = {"drafted": number(stats.drafted), "accepted": number(stats.accepted), "share": percent(stats.acceptance)}
-        lines.append(tr("{drafted} tokens drafted, {accepted} accepted ({share})", **counts))
+        found[tr("Drafted")] = tokens(stats.drafted)
+        counts = {"accepted": number(stats.accepted), "share": percent(stats.acceptance)}
+        found[tr("Accepted")] = tr("{accepted} ({share})", **counts)
+        if unused := accepted_past_end(stats):
+            text = tr("{accepted} ({share}), {unused} of them past the end of the reply", **counts, unused=number(unused))
+            found[tr("Accepted")] = text
     if stats.few_accepted:
-        lines.append(tr("Almost no drafts were accepted, probably because {cause}", cause=translated(stats.few_accepted)))
+        found[tr("Note")] = tr("Almost no drafts were accepted, probably because {cause}", cause=translated(stats.few_accepted))
     if stats.gpu_error:
-        lines.append(translated(stats.gpu_error))
-    for why, steps in stats.plain_because or ((None, stats.plain_steps),):
-        if steps:
-            lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
+        found[tr("GPU error")] = translated(stats.gpu_error)
+    plain = [
+        number(steps) + (f" ({translated(why)})" if why else "")
+        for why, steps in stats.plain_because or ((None, stats.plain_steps),)
+        if steps
+    ]
+    if plain:
+        found[tr("Plain steps")] = "\n".join(plain)
     if stats.lookup_tested:
         copied = {"accepted": number(stats.lookup_accepted), "tested": number(stats.lookup_tested)}
-        lines.append(tr("Copied from earlier text: {accepted} of {tested} accepted", **copied))
+        found[tr("Copied from earlier text")] = tr("{accepted} of {tested} accepted", **copied)
     if stats.widths and stats.measured_by == "engine":
-        lines.append(tr("Tokens checked per round: {widths}", widths=", ".join(map(str, sorted(set(stats.widths))))))
-    return lines
+        found[tr("Checked per round")] = tr("{count} tokens", count=", ".join(map(str, sorted(set(stats.widths)))))
+    return found
 
 
-def _on_run(stats: Stats) -> list[str]:
-    lines = []
+def accepted_past_end(stats: Stats) -> int:
+    """Return the accepted tokens after the reply's last one. Servers don't tell."""
+    if stats.measured_by != "engine" or not stats.accepted_per_round:
+        return 0
+    in_rounds = stats.tokens - 1 - stats.plain_steps
+    cut = stats.accepted + stats.rounds - in_rounds - 1  # the last token of a round is the target's own
+    return min(max(cut, 0), stats.accepted_per_round[-1])
+
+
+def _on_run(stats: Stats) -> dict[str, str]:
+    found = {}
     if stats.peak_memory_bytes:
-        lines.append(tr("Peak memory: {peak_memory_bytes}", peak_memory_bytes=size(stats.peak_memory_bytes)))
-    lines.append(tr("Seed: {seed}", seed=stats.seed))
+        found[tr("Peak memory")] = size(stats.peak_memory_bytes)
+    found[tr("Seed")] = str(stats.seed)
     if stats.measured_by == "client":
-        lines.append(tr("The server doesn't report its speed, so Slipstream measured how fast text arrived."))
+        found[tr("Measured")] = tr("The server doesn't report its speed, so Slipstream measured how fast text arrived.")
     elif stats.measured_by != "engine":
-        lines.append(tr("Statistics as reported by the server"))
+        found[tr("Measured")] = tr("by the server")
     if stats.exact:
-        lines.append(tr("Exact mode: same text with or without DFlash"))
-    return lines
+        found[tr("Exact mode")] = tr("same text with or without DFlash")
+    return found
 
 
 def not_read(found: Sequence[Unread], can_see: bool, why: str) -> str:

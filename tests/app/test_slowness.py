@@ -199,8 +199,8 @@ def test_the_history_of_a_chat_has_the_measured_replies() -> None:
         (None, ""),
         (COOL, ""),
         (UNKNOWN, ""),
-        (Conditions("critical", True, True, 0.31, "warning"), "This computer: hot, Low Power Mode, on battery (31%), low memory"),
-        (Conditions(on_battery=True), "This computer: on battery"),
+        (Conditions("critical", True, True, 0.31, "warning"), "hot, Low Power Mode, on battery (31%), low memory"),
+        (Conditions(on_battery=True), "on battery"),
     ],
 )
 def test_details_name_the_conditions_that_can_slow_a_computer_down(conditions: Conditions | None, text: str) -> None:

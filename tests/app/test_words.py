@@ -147,8 +147,18 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
 
 def test_the_details_include_seed_and_reused_tokens() -> None:
     text = wording.details(stats())
-    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Tokens checked per round: 16" in text
+    assert "Seed: 7" in text and "9 tokens, 0 reused" in text and "Checked per round: 16 tokens" in text
     assert "Exact mode" not in text and "Exact mode" in wording.details(replace(stats(), exact=True))
+
+
+@pytest.mark.parametrize(("tokens", "past_end"), [(13, 0), (12, 0), (11, 1), (9, 3), (1, 4)])
+def test_the_details_say_which_accepted_tokens_are_not_in_the_reply(tokens: int, past_end: int) -> None:
+    """Two rounds accept 6 and 4 drafts, and add a token each. The first token is from the prompt."""
+    made = replace(stats(tokens=tokens), plain_steps=0)
+    assert wording.accepted_past_end(made) == past_end
+    more = f", {past_end} of them past the end of the reply" if past_end else ""
+    assert wording.detail_facts(made)["Accepted"] == f"10 (33%){more}"
+    assert not wording.accepted_past_end(replace(made, measured_by="server")), "servers count differently"
 
 
 def test_the_details_name_a_drafter_unless_its_folder_is_just_called_drafter() -> None:
@@ -167,7 +177,7 @@ def test_the_details_count_copies_also_behind_drafts(rounds) -> None:
 def test_the_details_say_why_almost_no_drafts_were_accepted() -> None:
     cause = EngineText("drafter_for_other_text", "the drafter was trained for another target or another kind of text")
     text = wording.details(replace(stats(), few_accepted=cause))
-    assert f"Almost no drafts were accepted, probably because {cause}" in text.splitlines()
+    assert f"Note: Almost no drafts were accepted, probably because {cause}" in text.splitlines()
 
 
 def test_the_details_include_a_long_wait() -> None:
@@ -287,4 +297,4 @@ def test_acceptance_means_the_same_everywhere(made: Stats, running: bool) -> Non
     assert found == ([expected] if known else [])
     line = [part for part in stats_line(shown, "eos").split(" · ") if part.endswith("% accepted")]
     assert line == ([f"{shown.accepted / shown.drafted:.0%} accepted"] if known else [])
-    assert ("tokens drafted" in wording.details(shown)) == known
+    assert ("Drafted" in wording.detail_facts(shown)) == known

@@ -10,8 +10,8 @@ from app.session.picker import Picker
 from app.storage.wording import tokens
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
-from app.views.models.fact_table import MAX_WIDTH, FactTable
 from app.widgets.controls import as_tooltip, button, small_label, styled_label
+from app.widgets.fact_table import MAX_WIDTH, FactTable
 from app.widgets.layout import ScrollingPage, column, flow, line
 from app.widgets.save_dialog import confirm
 from app.widgets.secret_texts import secret_kept

@@ -11,8 +11,8 @@ from app.session.endpoints import Endpoints
 from app.session.model_list import MAX_NAME
 from app.text.language import sentences, tr, translated
 from app.views.models.endpoint_card import tested_facts
-from app.views.models.fact_table import FactTable
 from app.widgets.controls import announce, button, entry, prepare_number_field, small_label
+from app.widgets.fact_table import FactTable
 from app.widgets.layout import Form, column, fit_content, lay_out, row
 from app.widgets.pairs_field import HIDDEN, PairsField
 from app.widgets.save_dialog import confirm

@@ -11,9 +11,10 @@ from app.session.pair_session import PairLoader
 from app.session.picker import Picker
 from app.session.tuning_survey import why_not_tunable
 from app.text.language import tr, translated
-from app.views.models.fact_table import MAX_WIDTH, FactTable, MemoryDetails
+from app.views.models.memory_details import MemoryDetails
 from app.views.models.pair_facts import download_text, drafter_label, drafter_names, facts_of
 from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
+from app.widgets.fact_table import MAX_WIDTH, FactTable
 from app.widgets.layout import NoticeView, ScrollingPage, column, flow, line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.models.downloads.hub import needs_token

@@ -18,9 +18,9 @@ LEGEND_GAP = 6  # space above the legend
 LEGEND_SPACING = 18  # space after a label
 SQUARE = 14  # distance from a square to its label
 BAR_HEIGHT = 10
-MAX_BAR_WIDTH = 14.0
+MAX_BAR_WIDTH = 56.0
 SPEED_HEIGHT = 40
-BAR_STEP = 12  # pixels per reply
+LEAST_STEP = 12  # pixels per reply in the narrowest chart
 
 
 class PromptBar(QWidget):
@@ -76,12 +76,10 @@ class RoundsChart(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         highest = max((max(accepted, drafted) for accepted, drafted in self.bars), default=1.0) or 1.0
-        step = min(MAX_BAR_WIDTH, self.width() / max(1, len(self.bars)))
-        gap = 1.0 if step < 6 else 2.0
-        for number, (accepted, drafted) in enumerate(self.bars):
+        for (left, width), (accepted, drafted) in zip(places(self.width(), len(self.bars)), self.bars, strict=True):
             for value, color in ((drafted, colors.track), (accepted, colors.accent)):
                 height = CHART.height() * value / highest
-                draw_bar(painter, QRectF(number * step, CHART.height() - height, step - gap, height), color, 1.5)
+                draw_bar(painter, QRectF(left, CHART.height() - height, width, height), color, 1.5)
         painter.setPen(QPen(QColor(colors.line), 1))
         painter.drawLine(0, CHART.height(), self.width(), CHART.height())
         draw_legend(painter, self._theme, CHART.height(), zip(self.legend, (colors.accent, colors.track), strict=True))
@@ -97,7 +95,7 @@ class SpeedChart(QWidget):
     def __init__(self, theme: Theme, points: Sequence[SpeedPoint]) -> None:
         super().__init__()
         self._theme = theme
-        self.points = points[-(CHART.width() // BAR_STEP) :]
+        self.points = points[-(CHART.width() // LEAST_STEP) :]
         self._highest = max(point.tok_s for point in self.points)
         theme.set_font(self, SMALL)
         has_cause = any(point.cause is not None for point in self.points)
@@ -111,14 +109,21 @@ class SpeedChart(QWidget):
         colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for place, point in enumerate(self.points):
+        for (left, width), point in zip(places(self.width(), len(self.points)), self.points, strict=True):
             height = SPEED_HEIGHT * point.tok_s / self._highest if self._highest > 0 else 0.0
             color = colors.accent if point.cause is None else colors.copied
-            draw_bar(painter, QRectF(place * BAR_STEP, SPEED_HEIGHT - height, BAR_STEP - 2, height), color, 1.5)
+            draw_bar(painter, QRectF(left, SPEED_HEIGHT - height, width, height), color, 1.5)
         painter.setPen(QPen(QColor(colors.line), 1))
         painter.drawLine(0, SPEED_HEIGHT, self.width(), SPEED_HEIGHT)
         draw_legend(painter, self._theme, SPEED_HEIGHT, zip(self.legend, (colors.accent, colors.copied), strict=False))
         painter.end()
+
+
+def places(width: int, count: int) -> list[tuple[float, float]]:
+    """Return the left edge and width of each bar. Together, bars and gaps fill a width."""
+    step = width / max(1, count)
+    bar = min(MAX_BAR_WIDTH, step - (1.0 if step < 6 else max(2.0, step / 4)))
+    return [(step * place + (step - bar) / 2, bar) for place in range(count)]
 
 
 def merge_rounds(accepted: tuple[int, ...], widths: tuple[int, ...], max_bars: int) -> list[tuple[float, float]]:

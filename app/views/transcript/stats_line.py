@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from app.storage import wording
 from app.storage.reply import MOST_PROBABILITIES, Reply
@@ -13,6 +13,7 @@ from app.text.language import number, tr
 from app.views.transcript.reply_charts import PromptBar, RoundsChart, SpeedChart
 from app.views.transcript.token_probabilities import TokenProbabilities
 from app.widgets.controls import Label, as_tooltip, small_label
+from app.widgets.fact_table import FactTable
 from app.widgets.layout import Flow, column
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.contract.events import Stats
@@ -135,20 +136,8 @@ class StatsDetails(QFrame):
                 count = number(MOST_PROBABILITIES)
                 about = tr("Probabilities of the first {count} tokens, kept until you open another chat", count=count)
             charts += [small_label(theme, about, bold=True), TokenProbabilities(theme, reply.probabilities)]
-        groups = [
-            (tr("Speed"), [*wording.speed(reply)]),
-            *wording.detail_groups(stats, with_prompt=not has_prompt_bar),
-            (tr("Computer"), [*filter(None, (notable(reply.conditions),))]),
-            (tr("Steps"), wording.steps(reply.step_stats).splitlines()),
-        ]
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(20)
-        grid.setVerticalSpacing(10)
-        grid.setColumnStretch(1, 1)
-        self.facts: dict[str, Label] = {}
-        for place, (name, lines) in enumerate((name, lines) for name, lines in groups if lines):
-            self.facts[name] = small_label(theme, "\n".join(lines), "secondary", wrap=True, selectable=True)
-            self.facts[name].setAccessibleName(f"{name}: {', '.join(lines)}")
-            grid.addWidget(small_label(theme, name, bold=True), place, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(self.facts[name], place, 1)
-        column(*charts, grid, spacing=12, margins=(16, 14, 16, 14), parent=self)
+        self.facts = FactTable(theme)
+        computer = {tr("This computer"): found} if (found := notable(reply.conditions)) else {}
+        on_stats = wording.detail_facts(stats, with_prompt=not has_prompt_bar)
+        self.facts.show_facts(wording.reply_facts(reply) | on_stats | computer | wording.steps(reply.step_stats))
+        column(*charts, self.facts, spacing=12, margins=(16, 14, 16, 14), parent=self)

@@ -18,9 +18,9 @@ from app.session.attachment_reader import AttachmentReader
 from app.storage.reply import Reply
 from app.system.appearance import DEFAULT_TEXT_SIZE
 from app.views.chat.composer import Composer
-from app.views.models.fact_table import FactTable
 from app.views.transcript.stats_line import StatsLine
 from app.widgets.controls import ElidedButton, Label, as_tooltip, small_label
+from app.widgets.fact_table import FactTable
 from app.widgets.theme import Theme, set_look
 from mlx_engine.contract.errors import EngineText
 from tests.app.scripted_engine import stats

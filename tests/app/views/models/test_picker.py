@@ -17,10 +17,10 @@ from pytestqt.qtbot import QtBot
 
 from app.session import model_storage, pair_survey
 from app.session.custom_pairs import check_pair
-from app.views.models.fact_table import FactTable
 from app.views.models.model_settings import ModelSettings
 from app.views.models.picker_dialog import CustomPairDialog, PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog
+from app.widgets.fact_table import FactTable
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import LoadProgress
 from mlx_engine.contract.requests import LoadPair

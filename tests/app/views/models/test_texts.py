@@ -16,7 +16,7 @@ from app.session.downloads import Downloads, PairDownload, duration
 from app.session.model_list import Candidate, Variant, best_first, match_reason, matching
 from app.session.model_storage import Storage
 from app.session.pair_survey import Estimator, survey
-from app.views.models.fact_table import MemoryDetails
+from app.views.models.memory_details import MemoryDetails
 from app.views.models.pair_facts import drafter_label, facts_of, license_name, memory_names
 from app.widgets.theme import Theme
 from mlx_engine.contract.errors import EngineText

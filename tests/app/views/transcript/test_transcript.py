@@ -443,8 +443,14 @@ def test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds(start: Sta
     (details,) = app.window.findChildren(StatsDetails)
     assert details.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
     assert details.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
-    assert "Prompt" not in details.facts, "the bar says it"
-    assert "Seed: 7" in details.facts["Run"].text()
+    facts = details.facts.shown
+    assert "Prompt" not in facts, "the bar says it"
+    assert (facts["Mode"], facts["Speed"], facts["Length"]) == (
+        "DFlash · 6.0 tokens/round · 33% accepted",
+        "512 tok/s",
+        "13 tokens",
+    )
+    assert (facts["Drafted"], facts["Accepted"], facts["Seed"]) == ("30 tokens", "10 (33%)", "7")
     app.until(lambda: details.isVisible() and details.height() >= details.heightForWidth(details.width()))
     panel = details.contentsRect().width() - 32
     assert [details.findChild(chart).width() for chart in (RoundsChart, PromptBar)] == [panel, panel]
