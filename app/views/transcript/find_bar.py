@@ -26,6 +26,7 @@ from app.widgets.theme import Theme, set_look
 
 BATCH = 8  # messages searched before the event loop runs again
 MAX_HITS = 2000
+SPACE = 8  # pixels above and below the bar
 REFRESH_MS = 400  # delay before a growing reply is searched again
 
 
@@ -98,7 +99,7 @@ class FindBar(QFrame):
     def _show_bar(self) -> None:
         self.show()
         self.place()
-        self._view.set_top_inset(self.height())
+        self._view.set_top_inset(self.geometry().bottom() + SPACE)
 
     @Slot()
     def close_search(self) -> None:
@@ -116,7 +117,7 @@ class FindBar(QFrame):
     def place(self) -> None:
         """Move to the upper right corner of the view."""
         width = min(460, self._view.width() - 40)
-        self.setGeometry(self._view.width() - width - 24, 8, width, self.sizeHint().height())
+        self.setGeometry(self._view.width() - width - 24, SPACE, width, self.sizeHint().height())
         self.raise_()
 
     def refresh(self, first: int) -> None:

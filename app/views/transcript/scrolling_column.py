@@ -89,7 +89,6 @@ class ScrollingColumn(FollowingScrollArea):
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settling = False
-        self._top_inset = 0
         self.setWidgetResizable(False)
         self._page = QWidget()
         self.welcome = Welcome(theme, self._page)
@@ -105,7 +104,7 @@ class ScrollingColumn(FollowingScrollArea):
 
     def visible_band(self) -> tuple[int, int]:
         """Return the top and bottom of the visible area in the column's coordinates."""
-        top = self.verticalScrollBar().value() - self._above
+        top = self.verticalScrollBar().value() - PADDING
         return top, top + self.viewport().height()
 
     @property
@@ -114,8 +113,8 @@ class ScrollingColumn(FollowingScrollArea):
         return self.column.index_at(self.visible_band()[0]) or 0
 
     def set_top_inset(self, height: int) -> None:
-        """Reserve space at the top for an overlaid bar."""
-        self._top_inset = height
+        """Reserve space at the top for a bar, which covers no text."""
+        self.setViewportMargins(0, height, 0, 0)
         self.settle()
 
     def go_to_message(self, index: int) -> None:
@@ -123,7 +122,7 @@ class ScrollingColumn(FollowingScrollArea):
         self._set_following(False)
         for _ in range(3):
             self.settle()
-            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + self._above - MARGIN))
+            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + PADDING - MARGIN))
         self._scrolled(self.verticalScrollBar().value())  # no signal came if the value is as before
 
     def reveal(self, position: TextPosition) -> None:
@@ -147,10 +146,10 @@ class ScrollingColumn(FollowingScrollArea):
             if top is None:
                 return
             bar = self.verticalScrollBar()
-            inside = self._above + top - bar.value()
-            if rect is not None and self._top_inset + 8 <= inside <= self.viewport().height() - 80:
+            inside = PADDING + top - bar.value()
+            if rect is not None and 8 <= inside <= self.viewport().height() - 80:
                 return
-            bar.setValue(max(0, self._above + top - self.viewport().height() // 3))
+            bar.setValue(max(0, PADDING + top - self.viewport().height() // 3))
             self.settle()
 
     def settle(self) -> None:
@@ -165,14 +164,14 @@ class ScrollingColumn(FollowingScrollArea):
         anchor = None if self.following else self._anchor()
         for _ in range(MAX_PASSES):
             total = self.column.fit(width)
-            height = total + self._above + PADDING + (self.welcome.height_for(width) + GAP if empty else 0)
+            height = total + PADDING + PADDING + (self.welcome.height_for(width) + GAP if empty else 0)
             self._page.resize(size.width(), max(height, size.height()))
-            at = QPoint((size.width() + SCROLL_BAR - width) // 2, self._page.height() - total - PADDING if empty else self._above)
+            at = QPoint((size.width() + SCROLL_BAR - width) // 2, self._page.height() - total - PADDING if empty else PADDING)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
             if self.following:
                 self._go_to_end()
             elif anchor is not None:
-                bar.setValue(self._above + self._height_of(anchor))
+                bar.setValue(PADDING + self._height_of(anchor))
             top, bottom = self.visible_band()
             if not self.column.show_band(top - AHEAD, bottom + AHEAD):
                 break
@@ -195,10 +194,6 @@ class ScrollingColumn(FollowingScrollArea):
             super()._go_to_end()
         elif self.welcome.isHidden():
             self.verticalScrollBar().setValue(0)
-
-    @property
-    def _above(self) -> int:
-        return PADDING + self._top_inset
 
     @Slot()
     def _lay_out_again(self) -> None:

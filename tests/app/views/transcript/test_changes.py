@@ -1,6 +1,7 @@
 """What a transcript does when its chat changes: steps to other versions, and Find."""
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -49,6 +50,23 @@ def test_find_follows_changes_of_the_chat_at_once(transcript: Transcript, qtbot:
     assert [hit.position.item for hit in bar.hits] == [1]
     transcript.show_turns([first, *chat_of("needle")])
     qtbot.waitUntil(lambda: not bar.searching and len(bar.hits) == 2, timeout=PATIENCE_MS)
+
+
+def test_the_find_bar_covers_no_message(transcript: Transcript, qtbot: QtBot) -> None:
+    transcript.show_turns(chat_of(*["needle"] * 30))
+    bar, viewport, scroll_bar = transcript.find_bar, transcript.viewport(), transcript.verticalScrollBar()
+    transcript.go_to_message(20)
+    top, before = transcript.visible_band()[0], viewport.geometry()
+    bar.open_search()
+    assert bar.geometry().bottom() < viewport.geometry().top() and transcript.visible_band()[0] == top
+    bar.field.setText("needle")
+    qtbot.waitUntil(lambda: not bar.searching, timeout=PATIENCE_MS)
+    for _ in range(40):
+        bar.find_next()
+        rect = transcript.column.rect_of(bar.hits[bar.current].position)
+        assert rect is not None and viewport.rect().contains(rect.translated(transcript.column.mapTo(viewport, QPoint())))
+    bar.close_search()
+    assert viewport.geometry() == before and scroll_bar.maximum() > 0
 
 
 def test_find_searches_only_the_reply_that_grows(transcript: Transcript, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
