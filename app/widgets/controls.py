@@ -278,6 +278,13 @@ class IconButton(QAbstractButton):
         self.setAccessibleName(name)
         self.setToolTip(as_tooltip(name))
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Return press the button, as the space bar does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
     def sizeHint(self) -> QSize:
         return QSize(1, 1) * self._theme.scaled(SIDE)
 
