@@ -25,7 +25,7 @@ PAGES = (
 )
 SHORTCUTS = "shortcuts"
 DEVELOPER_PAGES = ("architecture", "kernels", "releasing")
-LISTED = (*PAGES, SHORTCUTS, *DEVELOPER_PAGES)
+LISTED = (*PAGES, SHORTCUTS, "", *DEVELOPER_PAGES)  # "" is the heading of the developers' pages
 WIDTH, HEIGHT = 860, 640  # at the default text size
 PAGE_MARGIN = 24
 MAX_MARKS = 500  # of search words on a page
@@ -49,8 +49,11 @@ class HelpDialog(QDialog):
         self.list = PageList(theme, tr("Pages"))
         for page in LISTED:
             title = tr("Keyboard Shortcuts") if page == SHORTCUTS else _read(page).partition("\n")[0].removeprefix("# ")
-            item = QListWidgetItem(title, self.list)
+            item = QListWidgetItem(title or tr("For developers"), self.list)
             item.setData(Qt.ItemDataRole.UserRole, page)
+            if not page:
+                item.setFlags(Qt.ItemFlag.NoItemFlags)
+                item.setFont(theme.small(bold=True))
         self.list.currentItemChanged.connect(self._choose)
         self.text = QTextBrowser()
         self.text.setAccessibleName(tr("Page"))
@@ -265,4 +268,4 @@ def _native(*keys: str) -> str:
 
 @cache
 def _read(page: str) -> str:
-    return (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    return (FOLDER / f"{page}.md").read_text(encoding="utf-8") if page else ""

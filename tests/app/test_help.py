@@ -58,6 +58,16 @@ def test_the_list_has_all_pages() -> None:
     assert sorted((*PAGES, *DEVELOPER_PAGES)) == ALL_PAGES
 
 
+def test_the_pages_for_developers_are_below_a_heading_that_cannot_be_chosen(begin: Begin) -> None:
+    app = begin(loaded=False)
+    app.window.dialogs.show_help()
+    shown = app.dialog(HelpDialog).list
+    titles = [shown.item(row).text() for row in range(shown.count())]
+    heading = titles.index("For developers")
+    assert titles[heading + 1 :] == ["Architecture", "Metal kernels", "Releasing"]
+    assert not shown.item(heading).flags() & Qt.ItemFlag.ItemIsSelectable
+
+
 def test_its_key_works_in_other_windows(start: Start, qtbot: QtBot) -> None:
     app = start()
     app.window.dialogs.show_models()
