@@ -5,7 +5,7 @@ import threading
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.system.quick_access import QuickAccess
@@ -264,3 +264,18 @@ def test_the_window_closes_with_the_app_and_by_its_keys(start: Start, qtbot: QtB
     assert view.isVisible() and view.screen().availableGeometry().contains(view.mapToGlobal(QPoint()))
     app.window.close()
     assert not view.isVisible()
+
+
+def test_the_message_field_is_as_wide_as_the_messages(start: Start, access: Access) -> None:
+    app = start()
+    view = opened(app)
+    view.field.setPlainText("Hi")
+    view.button.click()
+    app.until(lambda: bool(reply_views(view.transcript)) and not app.services.quick.running)
+    column, composer = view.transcript.column, view.field.parentWidget()
+
+    def sides(widget: QWidget) -> tuple[int, int]:
+        left = widget.mapTo(view, QPoint()).x()
+        return left, left + widget.width()
+
+    app.until(lambda: sides(composer) == sides(column))

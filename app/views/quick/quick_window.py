@@ -17,11 +17,13 @@ from app.widgets.controls import announce, button, small_label
 from app.widgets.growing_field import GrowingField
 from app.widgets.layout import SCREEN_SHARE, column, row
 from app.widgets.send_button import SendButtons
-from app.widgets.theme import Theme, set_look
+from app.widgets.style_sheet import SCROLL_BAR
+from app.widgets.theme import MARGIN, Theme, set_look
 
 WIDTH, HEIGHT = 560, 460  # with a reply, at the default text size
 PAD = 8  # around the message field
-MARGINS = (12, 10, 12, 8)
+LEFT = MARGIN + SCROLL_BAR // 2  # as the transcript's, whose scroll bar is on the right
+MARGINS = (LEFT, 0, 2 * MARGIN + SCROLL_BAR - LEFT, 8)
 
 
 class QuickWindow(QDialog):
@@ -51,8 +53,8 @@ class QuickWindow(QDialog):
         self.model = small_label(theme, look="faint", elided=True)
         self.open_button = button(tr("Open in Slipstream"), tr("Go on in the main window"), "quiet", self.open_requested.emit)
         foot = row((self.model, 1), self.open_button)
-        parts = ((self.transcript, 1), self.notices, self.waiting, composer, foot)
-        self._parts = column(*parts, spacing=6, margins=MARGINS, parent=self)
+        below = column(self.notices, self.waiting, composer, foot, spacing=6, margins=MARGINS)
+        self._parts = column((self.transcript, 1), below, spacing=6, margins=(0, 10, 0, 0), parent=self)
         for made in (self.open_button, self.waiting.button):
             made.setAutoDefault(False)  # Return sends
         self.field.submitted.connect(quick.submit)

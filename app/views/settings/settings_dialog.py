@@ -4,17 +4,19 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QSlider, QStackedWidget, QWidget
 
 from app.session.preferences import SETTINGS, Pane, Preferences, Setting
 from app.text.language import sentences, tr
 from app.widgets.controls import Label, button
 from app.widgets.grouped_form import GroupedForm
-from app.widgets.layout import Form, Item, PageList, ScrollingPage, column, line, row
+from app.widgets.layout import SCREEN_SHARE, Form, Item, PageList, ScrollingPage, column, line, row
+from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import Theme, set_look
 from app.widgets.toggle import Switch
 
-DEFAULT_SIZE = QSize(760, 540)
+DEFAULT_SIZE, MOST_HEIGHT = QSize(760, 540), 800
 PANE_ICONS: dict[Pane, str] = {
     "general": "sliders",
     "appearance": "eye",
@@ -57,6 +59,7 @@ class SettingsDialog(QDialog):
         self.fields: dict[str, QWidget] = {}
         self.parts: dict[Pane, QWidget] = {}
         self.resize(DEFAULT_SIZE)
+        self._fitted = self.height()  # as long as the user leaves it
         self.size_label = Label()
         set_look(self.size_label, "secondary")
         self.restart = button(tr("Restart"), tr("Restart Slipstream"), "bordered")
@@ -78,7 +81,24 @@ class SettingsDialog(QDialog):
     @Slot(int)
     def _open_pane(self, place: int) -> None:
         self._stack.setCurrentIndex(place)
+        if self.isVisible():
+            self._fit()
         self.setWindowTitle(tr("Settings – {pane}", pane=self.list.item(place).text()))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Grow to the height of a pane, unless the user has resized the window."""
+        if self.height() != self._fitted:
+            return
+        shown = self._stack.currentWidget()
+        assert isinstance(shown, ScrollingPage)
+        most = min(MOST_HEIGHT, round(self.screen().availableSize().height() * SCREEN_SHARE))
+        needed = shown.page.heightForWidth(self.width() - self.list.side.width() - SCROLL_BAR)
+        self._fitted = max(self._fitted, min(needed, most))
+        self.resize(self.width(), self._fitted)
 
     def show_pane(self, pane: Pane) -> None:
         self.list.setCurrentRow(list(pane_names()).index(pane))

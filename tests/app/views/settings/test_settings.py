@@ -31,7 +31,7 @@ from app.text.language import VARIABLE, use
 from app.views.chat.chat_settings import ChatSettingsDialog
 from app.views.chat.project_settings import ProjectSettingsDialog
 from app.views.server.server_dialog import ServerDialog
-from app.views.settings.settings_dialog import SettingsDialog, pane_names
+from app.views.settings.settings_dialog import DEFAULT_SIZE, MOST_HEIGHT, SettingsDialog, pane_names
 from app.widgets.colors import DARK_CONTRAST
 from app.widgets.controls import ElidedButton, IconButton
 from app.widgets.layout import SCREEN_SHARE
@@ -232,6 +232,22 @@ def test_a_switch_does_not_slide_with_reduced_motion(theme: Theme, qtbot) -> Non
     theme.reduce_motion = True
     switch.setChecked(False)
     assert slide.state() == QAbstractAnimation.State.Stopped and switch.grab().toImage() == off
+
+
+def test_the_settings_window_grows_for_a_pane_unless_its_size_was_changed(begin: Start) -> None:
+    app = begin()
+    dialogs = app.window.dialogs
+    dialogs.show_settings("advanced")
+    dialog = app.dialog(SettingsDialog)
+    assert dialog.height() == DEFAULT_SIZE.height() and dialog.maximumHeight() > MOST_HEIGHT
+    dialog.show_pane("chats")
+    most = min(MOST_HEIGHT, round(dialog.screen().availableSize().height() * SCREEN_SHARE))
+    assert dialog.height() == most
+    dialog.show_pane("advanced")
+    assert dialog.height() == most, "it doesn't jump"
+    dialog.resize(dialog.width(), 500)
+    dialog.show_pane("chats")
+    assert dialog.height() == 500
 
 
 def test_every_pane_opens_by_keyboard_and_fits(begin: Start, qtbot: QtBot) -> None:
