@@ -108,6 +108,7 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
         "arrow": ("transparent", 5, "0px 5px 1px 5px", c.secondary, "transparent", ""),
         "bordered": (c.line, 7, "5px 12px", c.text, c.raised, size),
         "filter": ("transparent", chip, "2px 6px", c.secondary, "transparent", size),
+        "sign": ("transparent", chip, "2px 9px", c.secondary, c.bubble, size),
         "disclosure": ("transparent", 5, "1px 2px 1px 0px", c.accent, "transparent", f"{size} text-align: left;"),
         "pair": ("transparent", 7, "4px 8px", c.text, "transparent", f"{size} text-align: left; font-weight: 600;"),
         "popover": ("transparent", 6, "6px 8px", c.text, "transparent", f"{size} text-align: left;"),
@@ -127,7 +128,8 @@ def _buttons(c: Colors, small: int, chip: int) -> str:
     return (
         "\n".join(rules)
         + f"""
-    QPushButton[look="filter"]:hover, QPushButton[look="float"]:hover {{ background: {c.hover}; color: {c.text}; }}
+    QPushButton[look="filter"]:hover, QPushButton[look="sign"]:hover, QPushButton[look="float"]:hover {{
+        background: {c.hover}; color: {c.text}; }}
     QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
     QPushButton[look="bordered"]:checked {{ background: {c.accent_ground}; color: {c.accent}; border-color: {c.accent}; }}
     QPushButton[look]:focus {{ border-color: {c.accent}; }}

@@ -156,6 +156,7 @@ def test_the_demo_offers_real_models_even_if_none_is_recommended(start: Start, m
     app = start()
     welcome = app.window.transcript.welcome
     assert welcome.recommended.isHidden() and welcome.get_model.isVisible()
+    assert welcome.get_model.geometry().bottom() < min(card.y() for card in welcome.cards), "it is seen before the examples"
     welcome.get_model.click()
     assert app.dialog(PickerDialog).isVisible()
     app.activity.use(LoadPair(Path("/models/target"), Path("/models/drafter")))
@@ -207,7 +208,7 @@ def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) 
     """At the end, the page went back to the top."""
     app = start()
     transcript, welcome = app.window.transcript, app.window.transcript.welcome
-    bar, last = transcript.verticalScrollBar(), welcome.recommended.button
+    bar, last = transcript.verticalScrollBar(), welcome.cards[-1]
 
     def visible_height(widget: QWidget) -> int:
         return widget.visibleRegion().boundingRect().height()
@@ -224,8 +225,8 @@ def test_the_start_page_scrolls_in_a_small_window(start: Start, on_a_mac: None) 
         app.window.resize(700, 500)
         app.until(lambda: app.window.height() == 500 and bar.maximum() > 0 and welcome.recommended.y() > 0)
         bar.setValue(0)
-        assert max(card.geometry().bottom() for card in welcome.cards) < welcome.recommended.y()
-        assert text_size == 30 or visible_height(welcome.cards[0]) == welcome.cards[0].height()
+        assert welcome.recommended.geometry().bottom() < min(card.y() for card in welcome.cards)
+        assert text_size == 30 or visible_height(welcome.recommended.button) == welcome.recommended.button.height()
         bar.setValue(bar.maximum())
         assert bar.value() == bar.maximum() > 0
         assert visible_height(last) == last.height()

@@ -45,7 +45,7 @@ def test_a_sign_says_that_offline_is_on_and_opens_its_setting(start: Start) -> N
     sign = app.window.top_bar.offline
     assert not sign.isVisible()
     app.services.preferences.offline = True
-    assert sign.isVisible()
+    assert sign.isVisible() and sign.x() > app.window.top_bar.width() // 2, "a project's name would be next to the model's"
     sign.click()
     assert app.dialog(SettingsDialog).windowTitle() == "Settings – Privacy"
     offline.set_offline(False)  # as another program does

@@ -47,7 +47,7 @@ class RecommendedPair(QFrame):
         heading = small_label(theme, tr("Recommended for this computer"), "secondary", bold=True, wrap=True)
         self.name = styled_label(theme, size=1.15, bold=True, wrap=True)
         self.facts = small_label(theme, look="secondary", wrap=True)
-        self.button = button(tr("Choose a Model…"), tr("Choose a model"), "primary", self.opened.emit)
+        self.button = button(tr("Choose a Model…"), tr("Choose a model"), "bordered", self.opened.emit)
         texts = column(heading, self.name, self.facts, spacing=3)
         left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         self._row = row((texts, 1), (self.button, 0, left), spacing=12, margins=(20, 14, 20, 14), parent=self)
@@ -97,7 +97,7 @@ class Welcome(QWidget):
         policy.setRetainSizeWhenHidden(True)  # the cards keep their places when loading ends
         self.progress.setSizePolicy(policy)
         self.recommended = RecommendedPair(theme)
-        self.get_model = button(tr("Get a Real Model…"), tr("Choose a model"), "primary", self.recommended.opened.emit)
+        self.get_model = button(tr("Get a Real Model…"), tr("Choose a model"), "bordered", self.recommended.opened.emit)
         self._cards = QGridLayout()
         self._cards.setSpacing(10)
         calculation, *others = examples()
@@ -108,11 +108,11 @@ class Welcome(QWidget):
             self.title,
             self.subtitle,
             (self.progress, 0, center),
+            self.recommended,
+            (self.get_model, 0, center),
             6,
             self._cards,
             self.about_demo,
-            self.recommended,
-            (self.get_model, 0, center),
             self.private,
             spacing=12,
             parent=self,
