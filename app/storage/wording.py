@@ -243,7 +243,7 @@ def reply_tokens(reply: Reply) -> int:
 
 
 def steps(stats: Sequence[Stats]) -> dict[str, str]:
-    """Return the facts of each step of a reply, such as "24 tokens · 512 tok/s", by its name."""
+    """Return the facts of each step, such as "24 tokens · 512 tok/s", by name."""
     found = {}
     for at, step in enumerate(stats):
         parts = [tokens(step.tokens), *([rate(step.decode_tok_s)] if step.decode_tok_s is not None else [])]

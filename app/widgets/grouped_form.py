@@ -1,4 +1,4 @@
-"""A form in a rounded frame, with a line between rows, for settings that take effect immediately."""
+"""A form in a rounded frame, for settings that take effect immediately."""
 
 from collections.abc import Sequence
 

@@ -407,7 +407,7 @@ class ReplyView(MessageView):
 
     @property
     def _held(self) -> int:
-        """The number of characters at the end that aren't drawn yet, because they would show their markers."""
+        """The number of characters at the end that aren't drawn before they are complete."""
         reply = self.turn.reply
         last = reply.shown_steps[-1]
         return held_back(last.answer) if reply.running and not last.calls else 0

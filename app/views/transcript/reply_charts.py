@@ -120,7 +120,7 @@ class SpeedChart(QWidget):
 
 
 def places(width: int, count: int) -> list[tuple[float, float]]:
-    """Return the left edge and width of each bar. Together, bars and gaps fill a width."""
+    """Return the left edge and width of each bar. Bars and gaps fill a width."""
     step = width / max(1, count)
     bar = min(MAX_BAR_WIDTH, step - (1.0 if step < 6 else max(2.0, step / 4)))
     return [(step * place + (step - bar) / 2, bar) for place in range(count)]
