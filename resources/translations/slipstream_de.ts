@@ -2070,11 +2070,6 @@
         </message>
         <message>
             <location filename="../../app/storage/slow_wording.py" />
-            <source>This computer: {conditions}</source>
-            <translation>Dieser Computer: {conditions}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/slow_wording.py" />
             <source>This reply waited {seconds} for others.</source>
             <translation>Diese Antwort wartete {seconds} auf andere.</translation>
         </message>
@@ -2150,38 +2145,63 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Accepted</source>
+            <translation>Angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Almost no drafts were accepted, probably because {cause}</source>
             <translation>Fast keine Entwürfe wurden angenommen. Wahrscheinlicher Grund: {cause}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
-            <translation>Aus früherem Text kopiert: {accepted} von {tested} angenommen</translation>
+            <source>Checked per round</source>
+            <translation>Geprüft pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>Drafter: {name}</translation>
+            <source>Drafted</source>
+            <translation>Entworfen</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}, tuned</source>
-            <translation>Drafter: {name}, angepasst</translation>
+            <source>Drafter</source>
+            <translation>Drafter</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafting</source>
-            <translation>Entwürfe</translation>
+            <source>End</source>
+            <translation>Ende</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Exact mode: same text with or without DFlash</source>
-            <translation>Exakter Modus: Der Text ist ohne DFlash derselbe</translation>
+            <source>Exact mode</source>
+            <translation>Exakter Modus</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Images: {count}, {tokens}, read in {seconds}</source>
-            <translation>Bilder: {count}, {tokens}, in {seconds} gelesen</translation>
+            <source>First token</source>
+            <translation>Erstes Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>GPU error</source>
+            <translation>GPU-Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Length</source>
+            <translation>Länge</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Measured</source>
+            <translation>Gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Mode</source>
+            <translation>Modus</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2200,8 +2220,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Peak memory: {peak_memory_bytes}</source>
-            <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
+            <source>Note</source>
+            <translation>Hinweis</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Peak memory</source>
+            <translation>Höchster Speicherbedarf</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2210,8 +2235,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Plain steps: {steps}</source>
-            <translation>Normale Schritte: {steps}</translation>
+            <source>Plain steps</source>
+            <translation>Normale Schritte</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2230,43 +2255,28 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt processing: {prompt_tok_s}</source>
-            <translation>Lesen des Prompts: {prompt_tok_s}</translation>
+            <source>Prompt processing</source>
+            <translation>Prompt-Verarbeitung</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens</source>
-            <translation>Prompt: {prompt_tokens} Token</translation>
+            <source>Rounds</source>
+            <translation>Runden</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>Prompt: {prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
+            <source>Seed</source>
+            <translation>Seed</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Rounds: {rounds}</source>
-            <translation>Runden: {rounds}</translation>
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Run</source>
-            <translation>Ausführung</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Seed: {seed}</source>
-            <translation>Seed: {seed}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Statistics as reported by the server</source>
-            <translation>Statistik laut Server</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Step {number}: {facts}</source>
-            <translation>Schritt {number}: {facts}</translation>
+            <source>Step {number}</source>
+            <translation>Schritt {number}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2295,18 +2305,18 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Tokens checked per round: {widths}</source>
-            <translation>Geprüfte Token pro Runde: {widths}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Wait time: {seconds}</source>
-            <translation>Wartezeit: {seconds}</translation>
+            <source>Wait time</source>
+            <translation>Wartezeit</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>about {tokens}</source>
             <translation>etwa {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>after {seconds}</source>
+            <translation>nach {seconds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2317,6 +2327,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>another program is using the file</source>
             <translation>ein anderes Programm benutzt die Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>by the server</source>
+            <translation>vom Server</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2365,6 +2380,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>same text with or without DFlash</source>
+            <translation>Der Text ist ohne DFlash derselbe</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
         </message>
@@ -2387,6 +2407,21 @@
             <location filename="../../app/storage/wording.py" />
             <source>the file or its folder is read-only</source>
             <translation>die Datei oder ihr Ordner ist schreibgeschützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} ({share})</source>
+            <translation>{accepted} ({share})</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} ({share}), {unused} of them past the end of the reply</source>
+            <translation>{accepted} ({share}), davon {unused} nach dem Ende der Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} of {tested} accepted</source>
+            <translation>{accepted} von {tested} angenommen</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2425,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
-            <translation>{drafted} Token entworfen, {accepted} angenommen ({share})</translation>
+            <source>{count}, {tokens}, read in {seconds}</source>
+            <translation>{count}, {tokens}, in {seconds} gelesen</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2445,6 +2480,21 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{name}, tuned</source>
+            <translation>{name}, angepasst</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name}: {value}</source>
+            <translation>{name}: {value}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>{prompt_tokens} Token, {reused_tokens} wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{rate} (measured here)</source>
             <translation>{rate} (hier gemessen)</translation>
         </message>
@@ -2455,13 +2505,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{reused} of {total} prompt tokens from the disk cache</source>
-            <translation>{reused} von {total} Prompt-Token aus dem Cache (Festplatte)</translation>
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{reused} of {total} prompt tokens reused</source>
-            <translation>{reused} von {total} Prompt-Token wiederverwendet</translation>
+            <source>{reused} of {total} tokens from the disk cache</source>
+            <translation>{reused} von {total} Token aus dem Cache (Festplatte)</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2550,11 +2600,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Don't cache this chat or send it to servers</source>
-            <translation>Diesen Chat weder zwischenspeichern noch an Server senden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Done</source>
             <translation>Fertig</translation>
         </message>
@@ -2595,11 +2640,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Limits the length of a reply.</source>
             <translation>Begrenzt die Länge einer Antwort.</translation>
         </message>
@@ -2627,6 +2667,11 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Preset</source>
             <translation>Voreinstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Private chat</source>
+            <translation>Privater Chat</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2665,18 +2710,23 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>Seed</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>Temperatur</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
+            <source>The model thinks before it answers.</source>
+            <translation>Das Modell denkt nach, bevor es antwortet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Thinking</source>
             <translation>Nachdenken</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>This chat is neither cached nor sent to servers.</source>
+            <translation>Dieser Chat wird weder zwischengespeichert noch an Server gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2722,11 +2772,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>Kontext</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Counting tokens…</source>
-            <translation>Token werden gezählt …</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2790,18 +2835,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>{used} of {limit} tokens</source>
-            <translation>{used} von {limit} Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>„{title}“ braucht Ihre Erlaubnis für einen Werkzeugaufruf.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot_bar.py" />
-            <source>Note</source>
-            <translation>Hinweis</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -3180,11 +3215,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
-            <source>First token</source>
-            <translation>Erstes Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>Zum ersten Unterschied gehen</translation>
         </message>
@@ -3192,11 +3222,6 @@
             <location filename="../../app/views/compare/compare_side.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
-            <source>Rounds</source>
-            <translation>Runden</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -3515,6 +3540,11 @@
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Let the model think before it answers</source>
+            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Load a model to measure it.</source>
             <translation>Laden Sie ein Modell, um es zu messen.</translation>
         </message>
@@ -3602,11 +3632,6 @@
             <location filename="../../app/views/machine/memory_bar.py" />
             <source>Computing</source>
             <translation>Berechnung</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/memory_bar.py" />
-            <source>Drafter</source>
-            <translation>Drafter</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/memory_bar.py" />
@@ -3782,11 +3807,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Plain step</source>
             <translation>Normaler Schritt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Prompt processing</source>
-            <translation>Prompt-Verarbeitung</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -4194,26 +4214,6 @@
             <translation>Sekunden</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Hide Memory Details</source>
-            <translation>Speicherdetails ausblenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Location</source>
-            <translation>Speicherort</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Memory details</source>
-            <translation>Speicherdetails</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Show Memory Details</source>
-            <translation>Speicherdetails anzeigen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/macs_dialog.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
@@ -4257,6 +4257,21 @@
             <location filename="../../app/views/models/macs_dialog.py" />
             <source>Use {name} for the next load</source>
             <translation>{name} beim nächsten Laden verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Hide Memory Details</source>
+            <translation>Speicherdetails ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Memory details</source>
+            <translation>Speicherdetails</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Show Memory Details</source>
+            <translation>Speicherdetails anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -4630,6 +4645,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Location</source>
+            <translation>Speicherort</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Memory use is unknown until the hub responds.</source>
             <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
         </message>
@@ -4697,11 +4717,6 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>Erscheint nach einigen Antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_facts.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -6369,11 +6384,6 @@
             <translation>{sent} von {count} Seiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>{tokens}, over the limit of {limit}</source>
-            <translation>{tokens}, über der Grenze von {limit}</translation>
-        </message>
-        <message>
             <location filename="../../app/views/transcript/call_card.py" />
             <source>Allow Once</source>
             <translation>Einmal erlauben</translation>
@@ -6715,11 +6725,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_charts.py" />
-            <source>Accepted</source>
-            <translation>Angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_charts.py" />
             <source>Drafted (max {highest})</source>
             <translation>Entworfen (max. {highest})</translation>
         </message>
@@ -6775,18 +6780,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Computer</source>
-            <translation>Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>Modus</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -6797,11 +6792,6 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Steps</source>
-            <translation>Schritte</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -7572,6 +7562,11 @@
             <location filename="../../app/window/help.py" />
             <source>Fit into the window, or actual size</source>
             <translation>An Fenster anpassen oder Originalgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>For developers</source>
+            <translation>Für Entwickler</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />

@@ -2070,11 +2070,6 @@
         </message>
         <message>
             <location filename="../../app/storage/slow_wording.py" />
-            <source>This computer: {conditions}</source>
-            <translation>这台电脑：{conditions}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/slow_wording.py" />
             <source>This reply waited {seconds} for others.</source>
             <translation>此回复等待其他回复 {seconds}。</translation>
         </message>
@@ -2150,38 +2145,63 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Accepted</source>
+            <translation>已接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Almost no drafts were accepted, probably because {cause}</source>
             <translation>几乎没有草稿被接受，可能的原因：{cause}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
-            <translation>拷贝自前文：{tested} 个中接受 {accepted} 个</translation>
+            <source>Checked per round</source>
+            <translation>每轮检查</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>草稿模型：{name}</translation>
+            <source>Drafted</source>
+            <translation>已起草</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}, tuned</source>
-            <translation>草稿模型：{name}，已调优</translation>
+            <source>Drafter</source>
+            <translation>草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafting</source>
-            <translation>草稿</translation>
+            <source>End</source>
+            <translation>结束</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Exact mode: same text with or without DFlash</source>
-            <translation>精确模式：不使用 DFlash 时文本相同</translation>
+            <source>Exact mode</source>
+            <translation>精确模式</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Images: {count}, {tokens}, read in {seconds}</source>
-            <translation>图像：{count} 张，{tokens}，读取用时 {seconds}</translation>
+            <source>First token</source>
+            <translation>首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>GPU error</source>
+            <translation>GPU 错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Length</source>
+            <translation>长度</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Measured</source>
+            <translation>测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Mode</source>
+            <translation>模式</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2200,8 +2220,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Peak memory: {peak_memory_bytes}</source>
-            <translation>内存峰值：{peak_memory_bytes}</translation>
+            <source>Note</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Peak memory</source>
+            <translation>内存峰值</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2210,8 +2235,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Plain steps: {steps}</source>
-            <translation>普通步数：{steps}</translation>
+            <source>Plain steps</source>
+            <translation>普通步数</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2230,43 +2255,28 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt processing: {prompt_tok_s}</source>
-            <translation>提示词读取速度：{prompt_tok_s}</translation>
+            <source>Prompt processing</source>
+            <translation>处理提示词</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens</source>
-            <translation>提示词：{prompt_tokens} 个词元</translation>
+            <source>Rounds</source>
+            <translation>轮数</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
+            <source>Seed</source>
+            <translation>种子</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Rounds: {rounds}</source>
-            <translation>轮数：{rounds}</translation>
+            <source>Speed</source>
+            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Run</source>
-            <translation>运行</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Seed: {seed}</source>
-            <translation>种子：{seed}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Statistics as reported by the server</source>
-            <translation>统计数据由服务器报告</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Step {number}: {facts}</source>
-            <translation>第 {number} 步：{facts}</translation>
+            <source>Step {number}</source>
+            <translation>第 {number} 步</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2295,18 +2305,18 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Tokens checked per round: {widths}</source>
-            <translation>每轮检查的词元数：{widths}</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Wait time: {seconds}</source>
-            <translation>等待时间：{seconds}</translation>
+            <source>Wait time</source>
+            <translation>等待时间</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
             <source>about {tokens}</source>
             <translation>约 {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>after {seconds}</source>
+            <translation>{seconds} 后</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2317,6 +2327,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>another program is using the file</source>
             <translation>另一个程序正在使用该文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>by the server</source>
+            <translation>由服务器测量</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2365,6 +2380,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>same text with or without DFlash</source>
+            <translation>不使用 DFlash 时文本相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>stopped</source>
             <translation>已停止</translation>
         </message>
@@ -2387,6 +2407,21 @@
             <location filename="../../app/storage/wording.py" />
             <source>the file or its folder is read-only</source>
             <translation>文件或其文件夹为只读</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} ({share})</source>
+            <translation>{accepted}（{share}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} ({share}), {unused} of them past the end of the reply</source>
+            <translation>{accepted}（{share}），其中 {unused} 个在回复结尾之后</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{accepted} of {tested} accepted</source>
+            <translation>{tested} 个中接受 {accepted} 个</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2425,8 +2460,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{drafted} tokens drafted, {accepted} accepted ({share})</source>
-            <translation>起草 {drafted} 个词元，接受 {accepted} 个（{share}）</translation>
+            <source>{count}, {tokens}, read in {seconds}</source>
+            <translation>{count} 张，{tokens}，读取用时 {seconds}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2445,6 +2480,21 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>{name}, tuned</source>
+            <translation>{name}，已调优</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{name}: {value}</source>
+            <translation>{name}：{value}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>{prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>{rate} (measured here)</source>
             <translation>{rate}（在本机测量）</translation>
         </message>
@@ -2455,13 +2505,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{reused} of {total} prompt tokens from the disk cache</source>
-            <translation>{total} 个提示词词元中有 {reused} 个来自缓存（磁盘）</translation>
+            <source>{reused} of {total} prompt tokens reused</source>
+            <translation>{total} 个提示词词元中复用 {reused} 个</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>{reused} of {total} prompt tokens reused</source>
-            <translation>{total} 个提示词词元中复用 {reused} 个</translation>
+            <source>{reused} of {total} tokens from the disk cache</source>
+            <translation>{total} 个词元中有 {reused} 个来自缓存（磁盘）</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2550,11 +2600,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Don't cache this chat or send it to servers</source>
-            <translation>不缓存此对话，也不将其发送到服务器</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Done</source>
             <translation>完成</translation>
         </message>
@@ -2595,11 +2640,6 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>让模型在回答前思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Limits the length of a reply.</source>
             <translation>限制回复的长度。</translation>
         </message>
@@ -2627,6 +2667,11 @@
             <location filename="../../app/views/chat/chat_settings.py" />
             <source>Preset</source>
             <translation>预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>Private chat</source>
+            <translation>私密对话</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2665,18 +2710,23 @@
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>种子</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>温度</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
+            <source>The model thinks before it answers.</source>
+            <translation>模型会先思考再回答。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
             <source>Thinking</source>
             <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/chat_settings.py" />
+            <source>This chat is neither cached nor sent to servers.</source>
+            <translation>此对话不会缓存，也不会发送到服务器。</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/chat_settings.py" />
@@ -2722,11 +2772,6 @@
             <location filename="../../app/views/chat/foot.py" />
             <source>Context</source>
             <translation>上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
-            <source>Counting tokens…</source>
-            <translation>正在统计词元…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
@@ -2790,18 +2835,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/foot.py" />
-            <source>{used} of {limit} tokens</source>
-            <translation>{used} / {limit} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot.py" />
             <source>“{title}” needs your approval for a tool call.</source>
             <translation>“{title}”的工具调用需要您的批准。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/chat/foot_bar.py" />
-            <source>Note</source>
-            <translation>提示</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/full_context.py" />
@@ -3180,11 +3215,6 @@
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
-            <source>First token</source>
-            <translation>首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>转到第一处差异</translation>
         </message>
@@ -3192,11 +3222,6 @@
             <location filename="../../app/views/compare/compare_side.py" />
             <source>Memory</source>
             <translation>内存</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare/compare_side.py" />
-            <source>Rounds</source>
-            <translation>轮数</translation>
         </message>
         <message>
             <location filename="../../app/views/compare/compare_side.py" />
@@ -3515,6 +3540,11 @@
         </message>
         <message>
             <location filename="../../app/views/machine/benchmark_dialog.py" />
+            <source>Let the model think before it answers</source>
+            <translation>让模型在回答前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/machine/benchmark_dialog.py" />
             <source>Load a model to measure it.</source>
             <translation>载入模型后即可测量。</translation>
         </message>
@@ -3602,11 +3632,6 @@
             <location filename="../../app/views/machine/memory_bar.py" />
             <source>Computing</source>
             <translation>计算</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/memory_bar.py" />
-            <source>Drafter</source>
-            <translation>草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/memory_bar.py" />
@@ -3782,11 +3807,6 @@
             <location filename="../../app/views/machine/this_mac.py" />
             <source>Plain step</source>
             <translation>普通步骤</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/machine/this_mac.py" />
-            <source>Prompt processing</source>
-            <translation>处理提示词</translation>
         </message>
         <message>
             <location filename="../../app/views/machine/this_mac.py" />
@@ -4194,26 +4214,6 @@
             <translation>秒</translation>
         </message>
         <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Hide Memory Details</source>
-            <translation>隐藏内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Location</source>
-            <translation>位置</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Memory details</source>
-            <translation>内存详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/fact_table.py" />
-            <source>Show Memory Details</source>
-            <translation>显示内存详情</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/macs_dialog.py" />
             <source>Add</source>
             <translation>添加</translation>
@@ -4257,6 +4257,21 @@
             <location filename="../../app/views/models/macs_dialog.py" />
             <source>Use {name} for the next load</source>
             <translation>下次载入时使用 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Hide Memory Details</source>
+            <translation>隐藏内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Memory details</source>
+            <translation>内存详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/memory_details.py" />
+            <source>Show Memory Details</source>
+            <translation>显示内存详情</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -4630,6 +4645,11 @@
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
+            <source>Location</source>
+            <translation>位置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/pair_facts.py" />
             <source>Memory use is unknown until the hub responds.</source>
             <translation>Hub 响应前无法得知内存用量。</translation>
         </message>
@@ -4697,11 +4717,6 @@
             <location filename="../../app/views/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>几次回复之后显示。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/pair_facts.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/views/models/pair_facts.py" />
@@ -6369,11 +6384,6 @@
             <translation>{count} 页中的 {sent} 页</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript/attachment_chips.py" />
-            <source>{tokens}, over the limit of {limit}</source>
-            <translation>{tokens}，超出上限 {limit}</translation>
-        </message>
-        <message>
             <location filename="../../app/views/transcript/call_card.py" />
             <source>Allow Once</source>
             <translation>允许一次</translation>
@@ -6715,11 +6725,6 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_charts.py" />
-            <source>Accepted</source>
-            <translation>已接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/reply_charts.py" />
             <source>Drafted (max {highest})</source>
             <translation>已起草（最多 {highest}）</translation>
         </message>
@@ -6775,18 +6780,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Computer</source>
-            <translation>电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Mode</source>
-            <translation>模式</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -6797,11 +6792,6 @@
             <location filename="../../app/views/transcript/stats_line.py" />
             <source>Reused and processed prompt tokens</source>
             <translation>复用和处理的提示词词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/transcript/stats_line.py" />
-            <source>Steps</source>
-            <translation>步骤</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/stats_line.py" />
@@ -7572,6 +7562,11 @@
             <location filename="../../app/window/help.py" />
             <source>Fit into the window, or actual size</source>
             <translation>适合窗口或实际大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/help.py" />
+            <source>For developers</source>
+            <translation>面向开发者</translation>
         </message>
         <message>
             <location filename="../../app/window/help.py" />
