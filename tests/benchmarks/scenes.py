@@ -21,11 +21,13 @@ from app.session.notice import Notice
 from app.system.data_paths import DataPaths
 from app.text import language
 from app.text.language import tr
+from app.views.chat.project_settings import ProjectSettingsDialog
 from app.views.machine.this_mac import ThisMacDialog
 from app.views.models.endpoint_form import EndpointForm
 from app.views.models.model_menu import ModelMenu
 from app.views.models.picker_dialog import PickerDialog
 from app.views.settings.settings_dialog import SettingsDialog, pane_names
+from app.views.transcript.read_pages import DocumentPageDialog, ReadPages
 from app.widgets.layout import fit_content
 from mlx_engine.contract.requests import Endpoint, LoadPair
 from mlx_engine.network import connection_log
@@ -39,6 +41,26 @@ CHATS = {  # questions, and an answer
     "en": ("Why is the sky blue?", "A week in Lisbon", "Compare two sorting methods", "Sunlight is scattered by the air."),
     "de": ("Warum ist der Himmel blau?", "Eine Woche in Lissabon", "Zwei Sortierverfahren", "Die Luft streut das Sonnenlicht."),
     "zh_CN": ("天空为什么是蓝色的？", "里斯本一周行程", "比较两种排序方法", "空气散射太阳光。"),
+}
+BEES = {  # a project, a page of its documents, a question, and an answer
+    "en": (
+        "Beekeeping",
+        "# Winter\n\nA colony needs 15 kg of honey.\n\n## Feeding\n\nFeed sugar syrup until September.",
+        "How much honey does a colony need in winter?",
+        "A colony needs 15 kg of honey [bees.md, page 1].",
+    ),
+    "de": (
+        "Imkerei",
+        "# Winter\n\nEin Volk braucht 15 kg Honig.\n\n## Füttern\n\nFüttern Sie Zuckersirup bis September.",
+        "Wie viel Honig braucht ein Volk im Winter?",
+        "Ein Volk braucht 15 kg Honig [bees.md, Seite 1].",
+    ),
+    "zh_CN": (
+        "养蜂",
+        "# 冬季\n\n一个蜂群需要 15 公斤蜂蜜。\n\n## 饲喂\n\n请在九月之前饲喂糖浆。",
+        "蜂群冬季需要多少蜂蜜？",
+        "一个蜂群需要 15 公斤蜂蜜 [bees.md, 第 1 页]。",
+    ),
 }
 TABLE = """
 
@@ -82,6 +104,7 @@ class Scenes:
         self._window.resize(SIZE)
         self._chat()
         self._quick_chat()
+        self._project()
         self._popover()
         self._hub_search()
         self._connection_form()
@@ -140,6 +163,33 @@ class Scenes:
         settle(1000)
         self._save("quick-reply", view)
         view.close()
+
+    def _project(self) -> None:
+        """A project's settings, a reply that cites one of its documents, and the page."""
+        name, text, question, reply = BEES[self._code]
+        folder = Path(tempfile.mkdtemp(), name)
+        folder.mkdir()
+        (folder / "bees.md").write_text(text)
+        project = self._services.library.add_project(name)
+        self._services.projects.add_documents(project.id, [str(folder)])
+        self._services.projects.new_chat(project.id)
+        self._window.dialogs.show_project_settings(project.id)
+        sheet = self._window.dialogs.find(ProjectSettingsDialog)
+        assert sheet is not None
+        self._save("project", sheet)
+        sheet.close()
+        self._engine.replies = [answer(reply)]
+        self._services.message.write(question)
+        self._services.message.send()
+        until(lambda: bool(self._services.session.chat.turns) and not self._services.activity.busy)
+        settle(1000)
+        self._save("citation", self._window)
+        pages = next(one for one in self._window.findChildren(ReadPages) if one.isVisible())
+        pages.buttons[0].click()
+        until(lambda: bool(self._window.findChildren(DocumentPageDialog)))
+        (dialog,) = self._window.findChildren(DocumentPageDialog)
+        self._save("citation-page", dialog)
+        dialog.close()
 
     def _popover(self) -> None:
         for name in ("Qwen3-Coder-30B-A3B-Instruct-MLX-4bit-DWQ", "Gemma 4 12B", "Qwen3.8 27B"):

@@ -24,7 +24,7 @@ LAYOUT_MS = 15  # until the layout has settled
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write window.png, window-dark.png, compare.png, tools.png, and endpoint.png."""
+    """Write window.png, window-dark.png, compare.png, tools.png, quick.png, and connection.png."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
     )
@@ -77,6 +77,7 @@ def _take(out: Path) -> int:
     from app.system.data_paths import DataPaths
     from app.views.compare.compare_view import DEFAULT_SIZE, CompareDialog
     from app.views.models.endpoint_form import EndpointForm
+    from app.views.quick.quick_window import HEIGHT, WIDTH
     from tests.mlx_engine.remote.replay import recorded, replaying
 
     def until(condition: Callable[[], bool]) -> None:
@@ -166,6 +167,16 @@ def _take(out: Path) -> int:
         save(window, "tools.png")
         slipstream.services.reply_runner.interrupt_all()
         until(lambda: not slipstream.services.activity.busy)
+        quick, small = slipstream.services.quick, window.quick
+        small.open("")
+        quick.write(QUESTIONS[0])
+        quick.send()
+        until(lambda: bool(quick.chat.turns) and not quick.running)
+        if small.view is not None:
+            small.view.resize(WIDTH, HEIGHT)
+            settle(1000)
+            save(small.view, "quick.png")
+            small.view.close()
         with replaying({("GET", path): recorded(f"vllm_dflash/{name}") for path, name in VLLM.items()}) as server:
             form = EndpointForm(slipstream.theme, slipstream.services.picker.endpoints, None, window)
             form.name.setText("Lab")
