@@ -302,7 +302,7 @@ class ToolBox(QObject):
             log.warning("Old indexes of documents can't be deleted: %s", error)
 
     def _delete_old_approvals(self) -> None:
-        """Delete the approvals for documents of projects that no server reads, once the projects are known."""
+        """Delete approvals of projects that no server reads, once all projects are known."""
         if self._documents is None:
             return
         kept = {config.key for config in (*self._used, *self._deleted)} | self._unknown[0]

@@ -39,7 +39,7 @@ def join_ring(rank: int, addresses: list[str]) -> Any:
     """Connect to the other ranks, and return MLX's group.
 
     Waits for them, and stops all other threads. So the system ends this process after some minutes; otherwise it would outlive a
-    parent that was killed meanwhile.
+    parent that has been killed.
 
     Raises:
         RuntimeError: they can't be reached, or an address isn't one.

@@ -1,4 +1,4 @@
-"""Erasing what documents no longer contain: text at once, words step by step."""
+"""Erasing what documents no longer contain: first text, then words step by step."""
 
 import sqlite3
 import threading
