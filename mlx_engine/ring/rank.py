@@ -38,8 +38,7 @@ def own_pipes() -> tuple[BinaryIO, BinaryIO]:
 def join_ring(rank: int, addresses: list[str]) -> Any:
     """Connect to the other ranks, and return MLX's group.
 
-    Waits for them, and stops all other threads. So the system ends this process after some minutes; otherwise it would outlive a
-    parent that has been killed.
+    Waits for them, and stops all other threads. If it waits for minutes, the system ends this process, whose parent may be gone.
 
     Raises:
         RuntimeError: they can't be reached, or an address isn't one.

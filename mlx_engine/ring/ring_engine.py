@@ -259,7 +259,7 @@ class RingEngine:
         def follow(event: Event | None) -> None:
             if isinstance(event, PairInfo):
                 with self._lock:
-                    if self._leader is leader:  # otherwise another pair was chosen, or none
+                    if self._leader is leader:  # otherwise another pair, or none, was chosen since
                         self._pair = pair
             elif isinstance(event, Failed):
                 failures.append(event)

@@ -32,7 +32,7 @@ class Rank0:
         self.requests, self._answers = Connection(reads, writable=False), Connection(writes, readable=False)
         self.seen: list[Request] = []
         self._thread = threading.Thread(target=self._answer)
-        self._is_stuck = is_stuck
+        self._is_stuck, self._killing = is_stuck, threading.Lock()
         if not is_stuck:
             self._thread.start()
 
@@ -50,9 +50,10 @@ class Rank0:
         return os.fdopen(self._writes, "wb"), os.fdopen(self._reads, "rb")
 
     def kill(self) -> None:
-        self._answers.close()  # `_answer` ends with the other pipe
-        if self._is_stuck:
-            self.requests.close()
+        with self._killing:  # `_answer` ends with the other pipe
+            self._answers.close()
+            if self._is_stuck:
+                self.requests.close()
 
     def wait(self) -> None:
         pass
