@@ -248,7 +248,7 @@ def test_details_name_an_error_of_the_gpu_and_this_mac_shows_which_kernels_are_o
     session = begin(ScriptedEngine([[commit("One, two,"), off, commit(" three."), end]], pair=pair))
     session.ask("Count")
     assert session.texts == [("Count", "One, two, three.")]
-    assert session.reply.stats is not None and str(OFF) in details(session.reply.stats).splitlines()
+    assert session.reply.stats is not None and f"GPU error: {OFF}" in details(session.reply.stats).splitlines()
     assert session.loader.calibration.kernels == off
 
 
