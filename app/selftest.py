@@ -152,7 +152,7 @@ def _check_plugins() -> "CheckResult":
 
 def _check_quick_access() -> "CheckResult":
     """Register shortcuts, read the selected text if that is allowed, find the voice."""
-    from app.system.quick_access import SHORTCUTS, MacAccess
+    from app.system.quick_access import SHORTCUTS, MacAccess, keeps_app_active
     from app.system.speech import Speaker
     from mlx_engine.calibration.self_check import CheckResult
 
@@ -161,7 +161,7 @@ def _check_quick_access() -> "CheckResult":
     access, voice = MacAccess(), Speaker().available
     registered = all(access.set_shortcut(shortcut) for shortcut in (*SHORTCUTS, ""))
     selected = len(access.selected_text())  # 0 without the permission
-    detail = f"{registered=}, {voice=}, {selected} characters selected"
+    detail = f"{registered=}, {voice=}, {selected} characters selected, keeps_app_active={keeps_app_active()}"
     return CheckResult("quick chat", "ok" if registered and voice else "fail", detail)
 
 

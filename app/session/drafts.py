@@ -13,10 +13,10 @@ from app.storage.chat_tree import Chat, Node
 from app.storage.json_values import as_dict, parse_json
 from app.storage.store import Store
 from app.storage.store_thread import StoreThread
-from app.storage.stored_drafts import StoredDraft
+from app.storage.stored_drafts import QUICK_CHAT, StoredDraft
 
 SAVE_MS = 1000  # after the first change since the last save
-NEXT_CHAT = "next"  # among the IDs of unsaved chats: the message of the next new chat
+NEXT_CHAT = "next"  # among the IDs of unsaved chats: the message of the next new chat, or quick chat
 _SETTING = "drafts"  # texts by chat, of earlier versions, and those that came after the end
 _NEW = ""  # in place of the ID of a new chat, which isn't saved yet
 
@@ -26,7 +26,7 @@ class Draft:
     """An unsent message, or an edit of a message that wasn't sent.
 
     Attributes:
-        chat: ID of its chat, or "" for the next new chat.
+        chat: ID of its chat, or "" for the next new chat, or `QUICK_CHAT`.
         edits: ID of the message that is edited, or "".
         files: its files. Those still being read are added to this list.
         open: whether the edit goes on when the chat is opened.
@@ -88,12 +88,17 @@ class Drafts(QObject):
 
     @property
     def unsaved(self) -> bool:
-        """Whether the next new chat has a message that can't be saved."""
-        return NEXT_CHAT in self._library.unsaved and (_NEW, "") in self._drafts and not self._drafts[_NEW, ""].empty
+        """Whether the next new chat, or quick chat, has a message that can't be saved."""
+        new = [draft for (chat, _), draft in self._drafts.items() if chat in (_NEW, QUICK_CHAT)]
+        return NEXT_CHAT in self._library.unsaved and not all(draft.empty for draft in new)
 
-    def of(self, chat: Chat, edited: Node | None = None) -> Draft:
-        """Return a chat's unsent message, or the edit of one of its messages."""
-        key = _NEW if chat.empty else chat.id, edited.id if edited is not None else ""
+    def of(self, chat: Chat, edited: Node | None = None, new: str = _NEW) -> Draft:
+        """Return a chat's unsent message, or the edit of one of its messages.
+
+        Args:
+            new: in place of the ID of an empty chat.
+        """
+        key = new if chat.empty else chat.id, edited.id if edited is not None else ""
         draft = self._drafts.get(key)
         if draft is None:
             draft = self._drafts[key] = Draft(*key)
@@ -145,7 +150,8 @@ class Drafts(QObject):
                 records.append(record)
                 draft.stored = record
         for record in records:
-            unsaved = record.chat or (NEXT_CHAT if record.text or record.attachments else "")
+            new, empty = record.chat in (_NEW, QUICK_CHAT), not (record.text or record.attachments)
+            unsaved = record.chat if not new else "" if empty else NEXT_CHAT
             self._store.write(partial(Store.save_draft, draft=record), chat_id=unsaved, key=("draft", record.chat, record.edits))
 
     def end(self) -> None:

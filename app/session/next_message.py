@@ -196,7 +196,7 @@ class NextMessage(QObject):
         if draft is self._shown:
             self.send()
         elif draft is not None:  # an edit that isn't shown any more
-            self._explain_end()
+            self.explain_end()
 
     def _leave(self) -> None:
         """Let the message wait in the chat that is left, if it can."""
@@ -324,7 +324,7 @@ class NextMessage(QObject):
     def put_back(self) -> None:
         """Stop waiting, and tell the user what isn't sent or doesn't start."""
         if self._waiting:
-            self._explain_end()
+            self.explain_end()
         elif self._delayed is not None:
             text = tr("The reply in “{title}” didn't start. Try again there.", title=self._chat.title)
             self._notices.post(Notice(text, topic="waiting", stays=True))
@@ -335,7 +335,8 @@ class NextMessage(QObject):
         self.cancel()
         self._outgoing.end()
 
-    def _explain_end(self) -> None:
+    def explain_end(self) -> None:
+        """Tell the user that the message doesn't wait any more."""
         text = tr("Your message is no longer waiting to be sent. It is a draft in its chat.")
         self._notices.post(Notice(text, topic="waiting", stays=True))
 

@@ -1,5 +1,6 @@
 """Messages that wait in chats that aren't open."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -171,6 +172,11 @@ class OutgoingMessages(QObject):
 
     def _put_back(self, one: _Waiting, why: str = "") -> None:
         self._remove(one)
-        text = tr("Your message in “{title}” wasn't sent. It is a draft there.", title=one.chat.title)
-        show = NoticeAction(tr("Open Chat"), partial(self._session.open_chat, one.chat.id), needed=True)
-        self._notices.post(Notice(sentences(text, why), topic=f"waiting {one.chat.id}", actions=(show,), stays=True))
+        self._notices.post(not_sent(one.chat, one.chat.title, partial(self._session.open_chat, one.chat.id), why))
+
+
+def not_sent(chat: Chat, title: str, open_chat: Callable[[], object], why: str = "") -> Notice:
+    """Return the notice of a message that waited in a chat which the user doesn't see."""
+    text = tr("Your message in “{title}” wasn't sent. It is a draft there.", title=title)
+    show = NoticeAction(tr("Open Chat"), open_chat, needed=True)
+    return Notice(sentences(text, why), topic=f"waiting {chat.id}", actions=(show,), stays=True)

@@ -1,5 +1,6 @@
 """The quick chat, which is written in a window of its own next to the open chat."""
 
+from functools import partial
 from time import monotonic
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -7,18 +8,19 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.session.activity import SessionActivity
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
-from app.session.drafts import Drafts
+from app.session.drafts import Draft, Drafts
 from app.session.message_passages import MessagePassages
 from app.session.new_replies import NewReplies
 from app.session.next_message import PAUSE_S, NextMessage
 from app.session.notice import Notice, Notices
-from app.session.outgoing import STOPPED
+from app.session.outgoing import STOPPED, not_sent
 from app.session.pair_session import PairLoader
 from app.session.reply_run import ReplyRun
 from app.session.reply_runner import ReplyRunner
 from app.session.tool_box import ToolBox
 from app.storage.chat_tree import Chat, Turn
 from app.storage.settings import Preset
+from app.storage.stored_drafts import QUICK_CHAT
 from app.text.language import tr
 from app.text.plain_text import clean
 
@@ -26,11 +28,11 @@ from app.text.plain_text import clean
 class QuickChat(QObject):
     """The quick chat and its message. From its first message on, it is in the library.
 
-    It ends when it is opened in the main window or deleted: then a new one begins.
+    It ends when it is opened in the main window or deleted: then a new one begins. The text in its message field is the draft of
+    the chat.
 
     Attributes:
         chat: the chat, which isn't the open one.
-        text: the text in the message field.
         note: what the message waits for, or an empty string.
         notices: messages to the user about this chat.
         shown: whether the user sees the chat.
@@ -54,16 +56,18 @@ class QuickChat(QObject):
         drafts: Drafts,
         message: NextMessage,
         passages: MessagePassages,
+        notices: Notices,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._session, self._activity, self._library, self._loader = session, activity, library, loader
         self._reply_runner, self._new_replies, self._drafts, self._message = reply_runner, new_replies, drafts, message
-        self._passages = passages
+        self._passages, self._main_notices = passages, notices
         self.notices = Notices(self)
-        self.chat = self._new_chat()
-        self.text = self.note = ""
+        self.chat = Chat()
+        self.note = ""
         self.shown = False
+        self._for_loading = False  # whether the message waits for a pair that is being loaded
         self._after: Turn | None = None  # whose reply the message waits for
         self._paused_until = 0.0  # on the monotonic clock
         loader.loaded.connect(self.notices.clear_lasting)  # a question about another server, or that no models are loaded
@@ -75,7 +79,8 @@ class QuickChat(QObject):
         reply_runner.ended.connect(self._see)
         loader.missed.connect(self._give_up)
         loader.notified.connect(self._explain_loading)
-        session.chat_changed.connect(self._leave_opened)
+        session.opened.connect(self._leave_opened)
+        drafts.read.connect(self.replaced)
         library.removed.connect(self._leave_removed)
 
     @property
@@ -83,40 +88,62 @@ class QuickChat(QObject):
         """Whether the chat's reply is being generated."""
         return self._reply_runner.of(self.chat.id) is not None
 
+    @property
+    def _draft(self) -> Draft:
+        return self._drafts.of(self.chat, new=QUICK_CHAT)
+
+    @property
+    def text(self) -> str:
+        """The text in the message field."""
+        return self._draft.text
+
     def begin(self) -> None:
-        """Show the chat if the user waits for it or hasn't seen its reply, else a new one."""
-        if not (self.running or self.note or self.chat.id in self._new_replies):
+        """Show the chat if the user waits for it, has written there, or hasn't seen its reply, else a new one."""
+        if not (self.running or self.text.strip() or self.chat.id in self._new_replies):
             self.restart()
         self.shown = True
         self._new_replies.see(self.chat.id)
 
     def hide(self) -> None:
-        """Leave the chat. What runs or waits there continues, and other text stays."""
+        """Leave the chat. What runs or waits there continues, and unsent text stays."""
         self.shown = False
         self.left.emit(self.chat)
 
     def restart(self) -> None:
-        """Begin a new chat with the settings of new chats, and keep unsent text."""
+        """Begin a new chat, and keep unsent text."""
+        before = self._draft
+        self._begin_new()
+        if before is not self._draft and before.text:
+            self.write(f"{self.text}\n\n{before.text}".lstrip())
+            self._forget(before)
+            self.replaced.emit()
+
+    def _begin_new(self) -> None:
         self.cancel()
         self.notices.clear_all()
         self.left.emit(self.chat)
-        self.chat = self._new_chat()
+        self.chat = Chat()
         self.restarted.emit()
+        self.replaced.emit()
         self.changed.emit()
 
-    def _new_chat(self) -> Chat:
-        return Chat(settings=Preset("", self._session.new_chats).applied_to(self._session.switches))
+    def _forget(self, draft: Draft) -> None:
+        """Discard a draft whose text is in another one, or sent."""
+        self._drafts.save()  # first, so that a crash loses nothing
+        self._drafts.discard(draft)
+        self._drafts.save()
 
     def write(self, text: str) -> None:
         """Set the text to what the user has typed. A message that waits isn't sent."""
         if text != self.text:
-            self.text = text
+            self._draft.text = text
+            self._drafts.save_soon()
             self.cancel()
 
     def add(self, text: str) -> None:
-        """Add text of another app, with an empty line below it for a question."""
-        if text and not self.text.rstrip().endswith(text):
-            before = self.text.rstrip()
+        """Add text of another app, unless it is the last paragraph, with an empty line below it for a question."""
+        before, text = self.text.rstrip(), text.strip()
+        if text and not f"\n\n{before}".endswith(f"\n\n{text}"):
             self.write(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
             self.replaced.emit()
 
@@ -140,9 +167,11 @@ class QuickChat(QObject):
         self.notices.clear_all()
         if not text:
             return
+        if self.chat.empty:
+            self.chat.settings = Preset("", self._session.new_chats).applied_to(self._session.switches)
         if self._loader.pair is None and not self._loader.running:
             if (refusal := self._activity.alone_refusal()) is not None:
-                self.notices.post(refusal)
+                self._refuse(refusal)
                 return
             self._activity.use(self._loader.here)
         if note := self._what_to_wait_for():
@@ -151,10 +180,11 @@ class QuickChat(QObject):
             return
         self._wait("")
         if (refusal := self._activity.refusal(self.chat, again=self.send)) is not None:
-            self.notices.post(refusal)
+            self._refuse(refusal)
             return
-        self.text = ""
+        sent = self._draft
         self._session.send_in(self.chat, text, self._passages.added_to(self.chat, clean(text).strip(), ()))
+        self._forget(sent)
         self._library.set_open_chat("" if self._session.chat.empty else self._session.chat.id)  # not this one, at the next launch
         self.replaced.emit()
         self.turn_added.emit(self.chat.turns[-1])
@@ -175,16 +205,32 @@ class QuickChat(QObject):
 
     @Slot()
     def _send_waiting(self) -> None:
-        if not self.note:
-            return
+        if not self.note or self.chat is self._session.chat:
+            return  # or `opened` follows
         if self._after is not None and self._after.reply.reason in STOPPED:
-            self.cancel()  # the user may want to change the message
+            self._put_back()  # the user may want to change the message
         else:
             self.send()
 
     def _wait(self, note: str, after: Turn | None = None) -> None:
+        if note and not self.note:
+            self._for_loading = self._loader.running
+            self._drafts.save()  # for the user, the message is sent, so not even a crash may lose it
+        self._draft.waits = bool(note)
         self.note, self._after = note, after
         self.changed.emit()
+
+    def _refuse(self, refusal: Notice) -> None:
+        self.notices.post(refusal)
+        self._put_back(refusal.text)
+
+    def _put_back(self, why: str = "") -> None:
+        """Stop waiting, keep the message, and say so where the user sees it."""
+        self.cancel()
+        if not self.shown:
+            chat = self.chat
+            title, show = (tr("Quick Chat"), self.open) if chat.empty else (chat.title, partial(self._session.open_chat, chat.id))
+            self._main_notices.post(not_sent(chat, title, show, why))
 
     @Slot()
     def cancel(self) -> None:
@@ -199,25 +245,27 @@ class QuickChat(QObject):
     @Slot()
     def open(self) -> None:
         """Open the chat in the main window, with the message. A new quick chat begins."""
-        text, waits, self.text = self.text.strip(), bool(self.note), ""
-        self.cancel()
-        self.replaced.emit()
         if not self.chat.empty:
             self._session.open_chat(self.chat.id)  # immediately: it is in memory
-        elif not self._session.in_new_chat:
+            return  # after `_leave_opened`
+        draft, waits = self._draft, bool(self.note)
+        self._begin_new()
+        if not self._session.in_new_chat:
             self._session.new_chat()
+        self._session.stay()
         self._message.put_back()
-        if text:
+        if text := draft.text.strip():
             self._message.add(text)
+            self._forget(draft)
+            self.replaced.emit()
             if waits and self._message.text == text:
                 self._message.send()
+            elif waits:
+                self._message.explain_end()  # it is below another message
 
     def end(self) -> None:
-        """Keep the message as a draft, because the app quits."""
+        """Send nothing that waits, because the app quits."""
         self.cancel()
-        if text := self.text.strip():
-            draft = self._drafts.of(self.chat)
-            draft.text, self.text = f"{draft.text}\n\n{text}".strip(), ""
 
     @Slot()
     def _clear_outdated(self) -> None:
@@ -228,8 +276,8 @@ class QuickChat(QObject):
     @Slot()
     def _give_up(self) -> None:
         """Keep a message whose models couldn't be loaded."""
-        if self.note:
-            self.cancel()
+        if self.note and (self._for_loading or self._loader.pair is None):
+            self._put_back(tr("The model it was for isn't available."))
 
     @Slot(object)
     def _explain_loading(self, notice: Notice | str) -> None:
@@ -243,8 +291,12 @@ class QuickChat(QObject):
 
     @Slot()
     def _leave_opened(self) -> None:
+        """Leave the chat to the main window, which has its draft now, and sends it if it waits."""
         if self._session.chat is self.chat:
-            self.restart()
+            waits = bool(self.note)
+            self._begin_new()
+            if waits:
+                self._message.send()
 
     @Slot(object)
     def _leave_removed(self, chats: list[str]) -> None:

@@ -104,7 +104,7 @@ class Services(QObject):
         self.message = NextMessage(session, activity, loader, *composed, OutgoingMessages(*parts, self), passages, self)
         reading = (self.tools, reply_runner, self.new_replies, drafts, self.message, passages)
         self.read_aloud = ReadAloud(session, library, self)
-        self.quick = QuickChat(session, activity, library, loader, *reading, self)
+        self.quick = QuickChat(session, activity, library, loader, *reading, notices, self)
         self.quick.left.connect(self.read_aloud.stop_in)
         context = (self.engine, self.meter, self.message, self.preferences)
         self.compactor = Compactor(session, activity, loader, *context, notices, self)

@@ -10,13 +10,15 @@ from app.storage.json_values import parse_json
 from app.storage.pictures import StoredFile
 from app.text.plain_text import clean
 
+QUICK_CHAT = "quick"  # in place of the ID of the next quick chat, which isn't saved yet
+
 
 @dataclass(frozen=True)
 class StoredDraft:
     """An unsent message, or an edit of a message that wasn't sent.
 
     Attributes:
-        chat: ID of its chat, or "" for the next new chat.
+        chat: ID of its chat, or "" for the next new chat, or `QUICK_CHAT`.
         edits: ID of the message that is edited, or "".
         open: whether the edit goes on when the chat is opened.
     """
@@ -79,7 +81,7 @@ def read_drafts(db: sqlite3.Connection) -> tuple[StoredDraft, ...]:
 
 def erase_lost_drafts(db: sqlite3.Connection) -> None:
     """Erase the drafts of chats that are gone."""
-    db.execute("DELETE FROM draft WHERE chat <> '' AND chat NOT IN (SELECT id FROM chat)")
+    db.execute("DELETE FROM draft WHERE chat NOT IN ('', ?) AND chat NOT IN (SELECT id FROM chat)", (QUICK_CHAT,))
 
 
 def add_data(db: sqlite3.Connection, files: Iterable[StoredFile]) -> None:

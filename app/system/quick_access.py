@@ -24,6 +24,7 @@ MAX_SELECTION = 20_000  # characters
 TIMEOUT_S = 0.5  # for an app that doesn't answer
 _HOT_KEY_PRESSED = (0x6B657962, 5)  # class "keyb", kEventHotKeyPressed
 _SIGNATURE = 0x536C6970  # "Slip"
+_PREVENT_ACTIVATION = "_setPreventsActivation:"  # private, so it may be missing
 _UTF8 = 0x08000100  # kCFStringEncodingUTF8
 
 
@@ -189,6 +190,8 @@ class MacAccess(QuickAccess):
 
             panel: Any = objc.objc_object(c_void_p=view).window()
             panel.setStyleMask_(panel.styleMask() | AppKit.NSWindowStyleMaskNonactivatingPanel)
+            if panel.respondsToSelector_(_PREVENT_ACTIVATION):
+                panel._setPreventsActivation_(True)  # which AppKit does only for panels that are made with this style
             behavior = AppKit.NSWindowCollectionBehaviorMoveToActiveSpace | AppKit.NSWindowCollectionBehaviorFullScreenAuxiliary
             panel.setCollectionBehavior_(behavior)
             panel.makeKeyAndOrderFront_(None)
@@ -196,6 +199,13 @@ class MacAccess(QuickAccess):
                 AppKit.NSApplication.sharedApplication().activateIgnoringOtherApps_(True)
         except (ImportError, AttributeError, ValueError):
             log.exception("The quick window may not be in front")
+
+
+def keeps_app_active() -> bool:
+    """Whether the quick window can have the keyboard while another app stays active."""
+    import AppKit
+
+    return bool(AppKit.NSPanel.instancesRespondToSelector_(_PREVENT_ACTIVATION))
 
 
 def has_shortcuts() -> bool:

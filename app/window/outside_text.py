@@ -1,6 +1,6 @@
 """Texts from other apps go into a message field, and are never sent.
 
-They come from links, and from macOS's Services menu.
+They come from links, from macOS's Services menu, and with the shortcut of the quick chat.
 """
 
 from collections.abc import Callable
@@ -32,6 +32,7 @@ class OutsideText(QObject):
         self._early: list[Callable[[], None]] = []
         for signal in (self._services.library.loaded, window.closed):
             signal.connect(self._use_early)
+        window.quick.text_selected.connect(self.ask_quickly)
 
     @Slot(str)
     def open_link(self, link: str) -> None:

@@ -27,6 +27,7 @@ class QuickEntry(QObject):
     """
 
     left = Signal()  # the user goes on in the main window
+    text_selected = Signal(str)  # in the app in front, when the shortcut was pressed
 
     def __init__(
         self, window: QWidget, theme: Theme, services: Services, main: MessageActions, access: QuickAccess | None = None
@@ -38,6 +39,7 @@ class QuickEntry(QObject):
         self.view: QuickWindow | None = None
         self.icon: QSystemTrayIcon | None = None
         self._shortcut = ""
+        self._closed = False
         self._selection = self._preferences.quick_selection
         self.access.pressed.connect(self.toggle, Qt.ConnectionType.QueuedConnection)
         self._preferences.changed.connect(self._use_preferences)
@@ -57,11 +59,16 @@ class QuickEntry(QObject):
             return
         # Slipstream's own windows have their own ways to quote
         wanted = self._preferences.quick_selection and QApplication.activeWindow() is None
-        self.open(self.access.selected_text() if wanted else "")
+        if wanted and (text := self.access.selected_text()).strip():
+            self.text_selected.emit(text)
+        else:
+            self.open()
 
     @Slot()
     def open(self, text: str = "") -> None:
-        """Open the window, and add text of another app to the message."""
+        """Open the window, unless the app quits, and add text of another app to the message."""
+        if self._closed:
+            return
         if self.view is None:
             self.view = self._make_view()
         view = self.view
@@ -70,9 +77,11 @@ class QuickEntry(QObject):
             self._place(view)
         self._quick.add(text)
         view.show()
-        view.raise_()
-        view.activateWindow()
-        self.access.show_over_apps(int(view.winId()))
+        if self.access.has_shortcuts:
+            self.access.show_over_apps(int(view.winId()))
+        else:
+            view.raise_()  # on a Mac, this would bring the app to the front
+            view.activateWindow()
         view.field.setFocus()
 
     def _make_view(self) -> QuickWindow:
@@ -101,6 +110,9 @@ class QuickEntry(QObject):
 
     @Slot()
     def close(self) -> None:
+        """Close the window for good, because the app quits."""
+        self._closed = True
+        self.access.set_shortcut("")
         if self.view is not None:
             self.view.close()
         if self.icon is not None:

@@ -1444,6 +1444,11 @@
             <translation>„{title}“ behält seine Einstellungen.</translation>
         </message>
         <message>
+            <location filename="../../app/session/quick_chat.py" />
+            <source>Quick Chat</source>
+            <translation>Schnellchat</translation>
+        </message>
+        <message>
             <location filename="../../app/session/recommendation.py" />
             <source>Fits comfortably</source>
             <translation>Passt bequem</translation>
@@ -5417,11 +5422,6 @@
             <location filename="../../app/views/quick/quick_window.py" />
             <source>Open in Slipstream</source>
             <translation>In Slipstream öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/quick/quick_window.py" />
-            <source>Quick Chat</source>
-            <translation>Schnellchat</translation>
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />

@@ -1444,6 +1444,11 @@
             <translation>“{title}”保留自己的设置。</translation>
         </message>
         <message>
+            <location filename="../../app/session/quick_chat.py" />
+            <source>Quick Chat</source>
+            <translation>快速对话</translation>
+        </message>
+        <message>
             <location filename="../../app/session/recommendation.py" />
             <source>Fits comfortably</source>
             <translation>轻松容纳</translation>
@@ -5417,11 +5422,6 @@
             <location filename="../../app/views/quick/quick_window.py" />
             <source>Open in Slipstream</source>
             <translation>在 Slipstream 中打开</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/quick/quick_window.py" />
-            <source>Quick Chat</source>
-            <translation>快速对话</translation>
         </message>
         <message>
             <location filename="../../app/views/server/server_dialog.py" />

@@ -79,7 +79,7 @@ def test_a_message_of_the_quick_chat_gets_passages(begin: Begin, folder: Path, t
     app.session.change(tool_servers=("Documents",))
     quick = app.services.quick
     quick.restart()
-    quick.text = QUESTION
+    quick.write(QUESTION)
     quick.send()
     assert quick.note == "The message will be sent when the documents have been searched."
     app.until(lambda: not quick.text and not quick.running)

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 
 from app.system import quick_access
-from app.system.quick_access import MODIFIERS, SHORTCUTS, MacAccess, QuickAccess, shortcut_name
+from app.system.quick_access import MODIFIERS, SHORTCUTS, MacAccess, QuickAccess, keeps_app_active, shortcut_name
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
@@ -95,9 +95,10 @@ def test_the_window_is_a_panel_over_the_app_in_front(access: MacAccess, monkeypa
     panel = SimpleNamespace(
         styleMask=lambda: 1,
         isKeyWindow=lambda: becomes_key,
+        respondsToSelector_=lambda name: becomes_key and name == "_setPreventsActivation:",
         **{
             name: lambda value, name=name: calls.append((name, value))
-            for name in ("setStyleMask_", "setCollectionBehavior_", "makeKeyAndOrderFront_")
+            for name in ("setStyleMask_", "_setPreventsActivation_", "setCollectionBehavior_", "makeKeyAndOrderFront_")
         },
     )
     appkit, objc = ModuleType("AppKit"), ModuleType("objc")
@@ -110,8 +111,11 @@ def test_the_window_is_a_panel_over_the_app_in_front(access: MacAccess, monkeypa
     monkeypatch.setitem(sys.modules, "AppKit", appkit)
     monkeypatch.setitem(sys.modules, "objc", objc)
     access.show_over_apps(7)
-    shown = [("setStyleMask_", 129), ("setCollectionBehavior_", 258), ("makeKeyAndOrderFront_", None)]
+    prevents = [("_setPreventsActivation_", True)] if becomes_key else []  # else that method isn't there
+    shown = [("setStyleMask_", 129), *prevents, ("setCollectionBehavior_", 258), ("makeKeyAndOrderFront_", None)]
     assert calls == [*shown, *([] if becomes_key else [("activate", True)])]
+    appkit.NSPanel = SimpleNamespace(instancesRespondToSelector_=panel.respondsToSelector_)  # type: ignore[attr-defined]
+    assert keeps_app_active() == becomes_key
     monkeypatch.setitem(sys.modules, "AppKit", None)
     access.show_over_apps(7)  # is logged
 

@@ -8,8 +8,11 @@ import pytest
 from app.session import quick_chat
 from app.session.notice import Notice
 from app.session.quick_chat import QuickChat
+from app.storage.stored_drafts import QUICK_CHAT
 from tests.app.conftest import Begin, Session
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_drafts import stored
+from tests.app.test_remote import VLLM, connected, replies_asked
 from tests.app.test_send_consent import HOST, QUESTION, use
 
 
@@ -97,6 +100,8 @@ def test_a_closed_window_begins_a_new_chat_unless_a_reply_is_unseen(begin: Begin
     quick.write("Unsent")
     quick.hide()
     quick.begin()
+    assert quick.chat is second and quick.text == "Unsent", "the text belongs to this chat"
+    quick.restart()
     assert quick.chat.empty and quick.text == "Unsent"
 
 
@@ -196,8 +201,11 @@ def test_a_key_meant_for_another_app_sends_nothing_here(begin: Begin, monkeypatc
     quick = app.services.quick
     quick.write("Mine")
     quick.add("Theirs")
-    quick.add("Theirs")  # a second press of the shortcut
+    quick.add("Theirs \n")  # a second press of the shortcut
     assert quick.text == "Mine\n\nTheirs\n\n"
+    quick.add("irs")
+    assert quick.text == "Mine\n\nTheirs\n\nirs\n\n", "only the same paragraph is the same text"
+    quick.write("Mine\n\nTheirs\n\n")
     quick.pause()
     now[0] = 100.59
     quick.submit()
@@ -262,4 +270,119 @@ def test_an_unsent_message_is_a_draft_after_the_next_start(begin: Begin, tmp_pat
     if sent:
         again.session.open_chat(chat)
         again.until(lambda: again.session.chat.id == chat)
-    again.until(lambda: again.message.text == "Unsent")
+    again.until(lambda: (again.message if sent else again.services.quick).text == "Unsent")
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_chat_that_is_opened_in_the_window_takes_its_message_along(begin: Begin, waits: bool) -> None:
+    gate = threading.Event()
+    app = begin(ScriptedEngine([[commit("One"), gate, done()]]))
+    app.services.preferences.chat_titles = False
+    quick = app.services.quick
+    quick.begin()
+    quick.write("First")
+    quick.send()
+    chat = quick.chat
+    quick.write("Second")
+    if waits:
+        quick.send()
+    quick.hide()
+    app.session.open_chat(chat.id)
+    assert quick.chat.empty and not quick.text and not quick.note
+    assert app.message.text == "Second" and bool(app.message.note) == waits
+    gate.set()
+    app.until(lambda: len(chat.turns) == 1 + waits and not app.activity.busy)
+    assert app.message.text == ("" if waits else "Second")
+
+
+@pytest.mark.parametrize("crash", ["after Return", "a second after typing"])
+def test_a_crash_keeps_the_message(begin: Begin, tmp_path: Path, crash: str) -> None:
+    engine = ScriptedEngine()
+    app = begin(engine, data=tmp_path)
+    app.until(lambda: app.library.read)
+    quick = app.services.quick
+    quick.write("Unsent")
+    if crash == "after Return":
+        app.loader.pair = None
+        engine.load_gate = threading.Event()
+        quick.send()
+        assert quick.note
+    else:
+        app.services.drafts.save()
+    app.services.store.read(lambda store: store.purge(), lambda _: None)  # as at the next launch
+    assert [(one.chat, one.text) for one in stored(app)] == [(QUICK_CHAT, "Unsent")]
+
+
+def test_why_a_message_is_not_sent_is_there_when_the_window_is_opened_again(begin: Begin) -> None:
+    engine = ScriptedEngine()
+    app = begin(engine)
+    quick = app.services.quick
+    app.loader.pair = None
+    engine.load_error, engine.load_gate = refuse("The disk is gone."), threading.Event()
+    quick.begin()
+    quick.write("Quick")
+    quick.send()
+    quick.hide()
+    engine.load_gate.set()
+    app.until(lambda: not app.loader.running)
+    quick.begin()
+    assert quick.text == "Quick" and quick.notices.texts == ["The disk is gone."]
+    why = "Your message in “Quick Chat” wasn't sent. It is a draft there. The model it was for isn't available."
+    assert app.notices == ["The disk is gone.", why]
+    app.press("Open Chat")
+    assert app.message.text == "Quick" and not quick.text
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_stopped_reply_keeps_the_next_message_and_says_so_if_it_is_not_seen(begin: Begin, shown: bool) -> None:
+    app = begin(ScriptedEngine([[commit("One"), threading.Event(), done()]]))
+    quick = app.services.quick
+    quick.begin()
+    for text in ("First", "Second"):
+        quick.write(text)
+        quick.send()
+    if not shown:
+        quick.hide()
+    quick.stop()
+    app.until(lambda: not quick.running)
+    assert quick.text == "Second" and not quick.note
+    assert app.notices == ([] if shown else ["Your message in “First” wasn't sent. It is a draft there."])
+
+
+def test_a_message_that_waits_for_tools_survives_a_load_that_fails(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = begin()
+    quick, starting = app.services.quick, [True]
+    monkeypatch.setattr(app.session, "tools_starting_in", lambda chat: starting[0])
+    with connected(app, VLLM) as replay:
+        quick.begin()
+        quick.write("Quick")
+        quick.send()
+        assert quick.note == "The message will be sent when the tools are ready."
+        app.engine.load_error = refuse("No memory.")
+        app.activity.use()
+        app.until(lambda: not app.loader.running)
+        assert app.loader.sent_to and quick.note and not replies_asked(replay)
+        starting[0] = False
+        app.tools.changed.emit()
+        app.until(lambda: bool(quick.chat.turns) and not quick.running)
+
+
+def test_the_first_message_has_the_settings_of_new_chats(begin: Begin) -> None:
+    app = begin()
+    quick = app.services.quick
+    quick.begin()
+    app.session.change(tool_servers=("Notes",))
+    ask(app, "Quick")
+    assert quick.chat.settings.tool_servers == ("Notes",)
+
+
+def test_an_empty_quick_chat_that_is_opened_at_launch_stays_a_new_chat(begin: Begin, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
+    app.ask("Last")
+    app.quit()
+    again = begin(data=tmp_path, loaded=False)
+    again.services.quick.write("Quick")
+    again.services.quick.open()
+    again.load()
+    again.until(lambda: again.library.read)
+    assert again.session.chat.empty and again.message.text == "Quick"

@@ -12,6 +12,7 @@ from app.system.quick_access import QuickAccess
 from app.views.quick.quick_window import QuickWindow
 from app.window.outside_text import OutsideText
 from app.window.quick_entry import QuickEntry
+from mlx_engine.contract.visible import visible
 from tests.app.conftest import Running, Start, reply_views
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done, refuse
 
@@ -154,14 +155,18 @@ def test_loading_is_shown(start: Start) -> None:
 
 
 def test_the_shortcut_opens_with_the_selected_text_and_closes(
-    start: Start, access: Access, monkeypatch: pytest.MonkeyPatch
+    start: Start, access: Access, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = start()
+    app.until(lambda: app.library.read)
+    outside = OutsideText(app.window)
+    monkeypatch.setattr(QuickWindow, "raise_", lambda view: pytest.fail("this brings the app to the front on a Mac"))
+    monkeypatch.setattr(QuickWindow, "activateWindow", lambda view: pytest.fail("the system's access does that"))
     preferences = app.services.preferences
     assert access.shortcut == "", "it is off"
     preferences.quick_shortcut = "option"
     assert access.shortcut == "option" and access.asked == 0
-    access.selected = "Selected"
+    access.selected = " Sel\u202eected\n"
     active: list[object] = [None]  # another app is in front
     monkeypatch.setattr(QApplication, "activeWindow", lambda: active[0])
     access.pressed.emit()
@@ -173,7 +178,11 @@ def test_the_shortcut_opens_with_the_selected_text_and_closes(
     assert access.asked == 1
     access.pressed.emit()
     app.until(view.isVisible)
-    assert view.field.toPlainText() == "Selected\n\n" and app.services.quick.chat.empty
+    shown = visible("Sel\u202eected") + "\n\n"
+    assert view.field.toPlainText() == shown != "Selected\n\n" and app.services.quick.chat.empty and outside
+    assert app.services.quick.notices.texts == ["This text comes from another app. Read it before you send it."]
+    qtbot.keyClick(view.field, Qt.Key.Key_Return)
+    assert app.services.quick.chat.empty, "the key may be meant for the other app"
     monkeypatch.setattr(view, "isActiveWindow", lambda: True)
     access.pressed.emit()
     app.until(lambda: not view.isVisible())
@@ -182,7 +191,7 @@ def test_the_shortcut_opens_with_the_selected_text_and_closes(
     monkeypatch.setattr(view, "isActiveWindow", lambda: False)
     access.pressed.emit()
     app.until(view.isVisible)
-    assert view.field.toPlainText() == "Selected\n\n"
+    assert view.field.toPlainText() == shown
     preferences.quick_shortcut = "off"
     assert access.shortcut == "" and access.asked == 1
 
@@ -264,6 +273,18 @@ def test_the_window_closes_with_the_app_and_by_its_keys(start: Start, qtbot: QtB
     assert view.isVisible() and view.screen().availableGeometry().contains(view.mapToGlobal(QPoint()))
     app.window.close()
     assert not view.isVisible()
+    app.window.quick.open()
+    assert not view.isVisible(), "the app quits"
+
+
+def test_the_shortcut_is_off_while_the_app_quits(start: Start, access: Access) -> None:
+    app = start()
+    app.services.preferences.quick_shortcut = "option"
+    app.window.close()
+    assert access.shortcut == ""
+    access.pressed.emit()
+    app.until(lambda: app.services.store.wait(0))
+    assert app.window.quick.view is None
 
 
 def test_the_message_field_is_as_wide_as_the_messages(start: Start, access: Access) -> None:
