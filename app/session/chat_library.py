@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.session.imports import RunningImport, offer_of, told
+from app.session.imports import RunningImport, told
 from app.session.notice import Notice, NoticeAction, exported
 from app.storage import chat_export, chat_import, wording
 from app.storage.chat_import import ImportOutcome
@@ -55,6 +55,7 @@ class ChatLibrary(QObject):
     became_private = Signal(object)  # list of ids
     revealed = Signal(str)  # id of a chat to open
     moved = Signal(list, set, str)  # ids of chats, those of the projects that they were in or "", and that of the new one or ""
+    access_offered = Signal(object, list)  # Project that was imported without what gives models access, ids of its imported chats
     messages_added = Signal(object)  # Chat that an import added messages or files to
     notified = Signal(object)  # Notice or str
     undo_offered = Signal(object)  # the UndoStep to show, which was just added, or None
@@ -444,11 +445,7 @@ class ChatLibrary(QObject):
         self.changed.emit()
         self.notified.emit(Notice(text, topic="import", actions=tuple(actions)))
         for project in untrusted:
-            self.notified.emit(offer_of(project, partial(self._use_imported, project)))
-
-    def _use_imported(self, project: Project) -> None:
-        if project.id in self.projects:
-            self.change_project(project.id, new_chats=project.new_chats, documents=project.documents, model=project.model)
+            self.access_offered.emit(project, [one.chat.id for one in found.chats if one.project == project.id])
 
     def _fill_in(self, chat: Chat, stored: Chat | None) -> None:
         """Give an open chat the images and PDFs that an import stored."""

@@ -13,6 +13,7 @@ from app.session.notice import Notices
 from app.session.pair_session import PairLoader
 from app.storage.attachments import shown_to
 from app.storage.chat_tree import Chat, Turn, same_again
+from app.storage.wording import without_dflash
 from app.text.language import tr, translated
 from app.text.plain_text import clean
 from mlx_engine.contract.requests import GenerationRequest
@@ -40,7 +41,7 @@ class Comparer(QObject):
         if pair is None or not self._loader.ready:
             return tr("To compare, load a pair first.")
         if pair.why_plain and not with_this_computer:
-            return tr("DFlash isn't available: {why_plain}", why_plain=translated(pair.why_plain))
+            return without_dflash(pair.why_plain)
         if pair.why_not_plain and not with_this_computer:
             return tr("Plain replies aren't available: {why}", why=translated(pair.why_not_plain))
         return self._activity.why_private

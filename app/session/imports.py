@@ -1,6 +1,6 @@
 """Imports of chats that run, and what imported projects may use."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from app.session.notice import Notice, NoticeAction
@@ -44,7 +44,12 @@ def told(found: ImportOutcome, known: Container[str]) -> str:
 def offer_of(project: Project, use: Callable[[], object]) -> Notice:
     """Return the offer to use what an imported project gives models access to."""
     servers = project.new_chats.tool_servers if project.new_chats is not None else ()
-    named = [*project.documents, *([project.model.name] if project.model is not None else []), *servers]
+    named = [*project.documents, *([project.model.name] if project.model is not None else []), *map(wording.tool_server, servers)]
     listed = ", ".join(named)
     text = tr("The file names documents, a model, or tools for “{project}”: {listed}.", project=project.name, listed=listed)
     return Notice(text, topic=f"offer {project.id}", actions=(NoticeAction(tr("Use Them"), use, needed=True),))
+
+
+def lacking(servers: Sequence[str]) -> str:
+    """Return a text that names the servers of tools that this computer lacks."""
+    return tr("Not set up on this computer: {servers}. Add them in Settings ▸ Tools.", servers=", ".join(servers))

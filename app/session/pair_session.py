@@ -14,6 +14,7 @@ from app.session.help_pages import LOADING_PAGE, LOST_CONNECTION_PAGE, TUNING_PA
 from app.session.measurements import BackgroundCalibration
 from app.session.notice import Notice
 from app.session.pair_survey import listed_name
+from app.storage.wording import without_dflash
 from app.text.language import sentences, tr, translated
 from app.text.plain_text import one_line
 from mlx_engine.contract.client import Run
@@ -241,8 +242,8 @@ class PairLoader(QObject):
                 self._set_pair(replace(pair, name=self._listed_name(pair) or name))
                 self.calibration.calibrate(pair)
                 if pair.why_plain and not (pair.remote or pair.why_not_fastest):
-                    text = tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))
-                    self.notified.emit(Notice(text, help="guide#why-was-a-reply-decoded-plainly"))
+                    text, page = without_dflash(pair.why_plain), "guide#why-was-a-reply-decoded-plainly"
+                    self.notified.emit(Notice(text, help=page))
                 if pair.why_not_tuned:
                     self.notified.emit(Notice(translated(pair.why_not_tuned), help=TUNING_PAGE))
                 if pair.why_not_fastest:

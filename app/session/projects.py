@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.session.chat_library import ChatLibrary
 from app.session.chat_session import ChatSession
+from app.session.imports import lacking, offer_of
 from app.session.notice import Notice, NoticeAction, Notices
 from app.session.recent_models import RecentModels
 from app.session.tool_box import ToolBox
@@ -38,6 +39,7 @@ class Projects(QObject):
         for signal in (library.changed, library.loaded):
             signal.connect(self._share_documents)
         library.moved.connect(self._explain_move)
+        library.access_offered.connect(self._offer_access)
 
     def get(self, project_id: str) -> Project | None:
         return self._library.projects.get(project_id)
@@ -99,6 +101,33 @@ class Projects(QObject):
                 self._library.open(one, partial(self._set_settings, project.new_chats.inherited))
         if self._session.chat.id in chat_ids:
             self._use_model(project)
+
+    @Slot(object, list)
+    def _offer_access(self, imported: Project, chat_ids: list[str]) -> None:
+        self._notices.post(offer_of(imported, partial(self._give_access, imported, chat_ids)))
+
+    def _give_access(self, imported: Project, chat_ids: Sequence[str]) -> None:
+        """Use what an imported project names, and its tools in its imported chats."""
+        if self.get(imported.id) is None:
+            return
+        self.change(imported.id, new_chats=imported.new_chats, documents=imported.documents, model=imported.model)
+        given = imported.new_chats.inherited if imported.new_chats is not None else ChatSettings()
+        known = {config.name: config for config in self._tools.configs}
+        for name in given.tool_servers:
+            if name in known and known[name].builtin and not known[name].enabled:
+                self._tools.set_enabled(name, True)
+        entries = self._library.entries
+        for one in chat_ids if given.tool_servers else ():
+            if one in entries and entries[one].project == imported.id:
+                self._library.open(one, partial(self._add_tools, given))
+        if missing := [name for name in given.tool_servers if name not in known]:
+            self._notices.post(Notice(lacking(missing), topic="project", stays=True))
+
+    def _add_tools(self, given: ChatSettings, chat: Chat) -> None:
+        """Turn tools on in a chat."""
+        servers = tuple(dict.fromkeys((*chat.settings.tool_servers, *given.tool_servers)))
+        tools_off = tuple(dict.fromkeys((*chat.settings.tools_off, *given.tools_off)))
+        self._set_settings(replace(chat.settings, tool_servers=servers, tools_off=tools_off), chat)
 
     def _set_settings(self, settings: ChatSettings, chat: Chat) -> None:
         """Set a chat's settings, except those that are meant for it only."""

@@ -243,7 +243,7 @@ def read_several(files: Sequence[Path], progress: Progress = _ignore) -> Importe
         UserError: none of them has readable chats.
     """
     joined = JoinedFiles()
-    imported, remarks, empty, refused = ImportedChats(joined), list[str](), 0, list[tuple[Path, EngineText]]()
+    imported, remarks, empty, refused = ImportedChats(joined), list[str](), 0, list[EngineText]()
     for number, file in enumerate(files):
         try:
             found = read(file, partial(_report_part, progress, number, len(files)))
@@ -251,21 +251,21 @@ def read_several(files: Sequence[Path], progress: Progress = _ignore) -> Importe
             if error.text.code == "import_all_damaged":
                 empty += 1  # such as a new chat
             else:
-                refused.append((file, error.text))
+                refused.append(error.text)  # names the file
             continue
         joined.add(found.files)
         imported.chats += found.chats
         imported.projects += found.projects
         remarks.append(found.remark)
     if refused and not imported.chats:
-        template = "None of the {count} files can be imported, such as “{name}”: {reason}"
-        raise UserError("import_none_readable", template, count=len(files), name=refused[0][0].name, reason=refused[0][1])
+        template = "None of the {count} files can be imported. {reason}"
+        raise UserError("import_none_readable", template, count=len(files), reason=refused[0])
     if not imported.chats:
         raise UserError("import_all_damaged", "None of the chats in “{name}” can be read.", name=files[0].parent.name)
     if empty:
         remarks.append(tr("Skipped {chats} without readable messages.", chats=wording.chats(empty)))
-    for file, reason in refused[:_MOST_REFUSED]:
-        remarks.append(tr("Skipped “{name}”: {reason}", name=file.name, reason=translated(reason)))
+    for reason in refused[:_MOST_REFUSED]:
+        remarks.append(tr("Skipped a file: {reason}", reason=translated(reason)))
     if more := len(refused[_MOST_REFUSED:]):
         remarks.append(tr("More files that can't be read: {count}.", count=more))
     imported.remark = " ".join(filter(None, remarks))

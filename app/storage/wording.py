@@ -35,6 +35,11 @@ def chats(count: int) -> str:
     return tr("1 chat") if count == 1 else tr("{count} chats", count=number(count))
 
 
+def tool_server(name: str) -> str:
+    """Return the name to show for a tool server, translated for a built-in one."""
+    return {"Calculator": tr("Calculator"), "Files": tr("Files"), "Documents": tr("Documents")}.get(name, name)
+
+
 def disk_fault(error: BaseException) -> str:
     """Return why the disk refuses to work, in the middle of a sentence."""
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
@@ -108,20 +113,28 @@ def chip(reply: Reply, short: bool = False) -> str:
         return reply.origin
     if reply.reason == "unanswered":
         return tr("Not answered")
-    if reply.mode == "plain":
-        return tr("Plain") if short else tr("Plain · DFlash off")
-    if reply.stats and not reply.running:
-        if reply.stats.mode == "plain":
-            why = translated(reply.stats.why_plain) if reply.stats.why_plain else tr("no drafter is loaded")
-            return tr("Plain") if short else tr("Plain · DFlash unavailable: {why_plain}", why_plain=why)
-        if reply.stats.mostly_plain:
-            return tr("Mostly plain")
+    stats = reply.stats if not reply.running else None
+    if reply.mode == "plain" or (stats is not None and stats.mode == "plain"):
+        why = stats.why_plain if stats is not None and not short else None
+        if why is None:
+            return tr("Plain")
+        named = {"dflash_off": tr("DFlash off"), "no_drafter": tr("No drafter")}
+        return f"{tr('Plain')} · {named.get(why.code) or without_dflash(why)}"
+    if stats is not None and stats.mostly_plain:
+        return tr("Mostly plain")
     parts = [drafting(reply)]
     if reply.tokens_per_round is not None:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:
         parts.append(tr("{share} accepted", share=percent(reply.acceptance)))
     return " · ".join(parts)
+
+
+def without_dflash(why: EngineText) -> str:
+    """Return a sentence that says why a model is used without DFlash."""
+    if why.code == "no_drafter":
+        return tr("This model is loaded without a drafter.")
+    return translated(why) if why.code == "family_without_dflash" else tr("DFlash isn't available: {why}", why=translated(why))
 
 
 def pill(reply: Reply) -> str:

@@ -15,7 +15,7 @@ from app.session.commands import Command, Commands
 from app.session.notice import Notice, exported
 from app.storage.chat_export import write_file
 from app.storage.wording import chats
-from app.text.language import number, tr
+from app.text.language import number, sentences, tr
 from app.widgets.save_dialog import ask_save_path, confirm, file_name
 from mlx_engine.contract.attached_images import SUFFIXES
 
@@ -117,8 +117,15 @@ class ChatFiles:
             self._library.import_file(Path(folder))
 
     def delete_all(self) -> None:
-        question = tr(
-            "All {count} chats will be deleted. You can undo this until you quit Slipstream.", count=len(self._library.entries)
-        )
+        entries = self._library.entries
+        all_of_them = tr("All {count} chats will be deleted.", count=number(len(entries)))
+        if archived := sum(entry.archived for entry in entries.values()):
+            all_of_them = tr(
+                "All {count} chats will be deleted, including the archived ones ({archived}).",
+                count=number(len(entries)),
+                archived=number(archived),
+            )
+        kept = tr("Projects are kept.") if self._library.projects else ""
+        question = sentences(all_of_them, kept, tr("You can undo this until you quit Slipstream."))
         if confirm(self._window, tr("Delete All Chats?"), question, tr("Delete All")):
-            self._library.delete(self._commands.listed())
+            self._library.delete(list(entries))

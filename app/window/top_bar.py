@@ -10,7 +10,7 @@ from app.session.local_server import LocalServer, active_requests
 from app.session.pair_session import PairLoader
 from app.session.preferences import Preferences
 from app.session.reply_runner import ReplyRunner
-from app.storage.wording import mode_names, number, percent, size
+from app.storage.wording import mode_names, number, percent, size, without_dflash
 from app.text.language import tr, translated
 from app.text.plain_text import one_line
 from app.widgets.controls import ElidedButton, IconButton, as_tooltip, button, small_label
@@ -89,7 +89,7 @@ class TopBar(QWidget):
         self.dflash.setChecked(session.next_mode == "dflash")
         self.dflash.setEnabled(self._commands["dflash"].can() is None)
         if pair is not None and pair.why_plain is not None:
-            self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
+            self.dflash.setToolTip(as_tooltip(without_dflash(pair.why_plain)))
         elif pair is not None and pair.why_not_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Can't be turned off: {why}", why=translated(pair.why_not_plain))))
         elif loader.sent_to:

@@ -49,3 +49,8 @@ class UserError(Exception):
         error = cls(text.code, "{text}", text=text.message)
         error.text = text
         return error
+
+
+# Why replies are decoded plainly
+DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
+NO_DRAFTER = EngineText.of("no_drafter", "no drafter is loaded")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.contract import limits
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import DFLASH_OFF, EngineText, UserError
 from mlx_engine.contract.requests import CountTokens, GenerationRequest, Message, Mode
 from mlx_engine.contract.token_counts import TokenCount
 from mlx_engine.formats import chat_prompt
@@ -16,8 +16,6 @@ from mlx_engine.formats.prompt_pieces import parts_of
 from mlx_engine.formats.sight import Sight
 from mlx_engine.formats.token_grammar import Grammar, reply_grammar
 from mlx_engine.loading.loaded_pair import LoadedPair
-
-_DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 
 
 @dataclass(frozen=True)
@@ -150,9 +148,9 @@ def _grammar(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Re
 
 def mode_of(pair: LoadedPair, request: GenerationRequest) -> tuple[Mode, EngineText | None]:
     """Return how a reply is decoded, and why it is decoded plainly."""
-    if request.mode == "plain":
-        return "plain", _DFLASH_OFF
-    return ("plain", pair.info.why_plain) if pair.drafter is None else ("dflash", None)
+    if pair.drafter is None:
+        return "plain", pair.info.why_plain
+    return ("plain", DFLASH_OFF) if request.mode == "plain" else ("dflash", None)
 
 
 def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import NO_DRAFTER, EngineText, UserError
 from mlx_engine.contract.events import LoadProgress, PairInfo
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.decoding.pair_history import PairHistory
@@ -214,7 +214,7 @@ def load(
     try:
         if drafter_folder is None:
             target = source.wrapped()
-            why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
+            why_plain = dflash_problem(config) or NO_DRAFTER
         else:
             yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
             layers, read_drafter = [*model.layers], parse(read_config(drafter_folder))

@@ -6,12 +6,13 @@ most the number of tokens, and times are measured here. Numbers that aren't repo
 
 from typing import Any
 
-from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.errors import DFLASH_OFF, NO_DRAFTER, EngineText
 from mlx_engine.contract.events import Stats
 from mlx_engine.contract.requests import GenerationRequest
 
 _Found = dict[str, Any]
 
+_WHY_PLAIN = {str(one): one for one in (DFLASH_OFF, NO_DRAFTER)}
 _LONGEST_NAME = 100  # characters
 
 
@@ -59,7 +60,7 @@ def stats(request: GenerationRequest, reported: dict[str, _Found], tokens: int, 
         plain_steps=0,
         peak_memory_bytes=0,
         seed=seed % (1 << 64) if isinstance(seed := details.get("seed"), int) else request.seed or 0,
-        why_plain=EngineText("", why) if isinstance(why, str) else None,
+        why_plain=_WHY_PLAIN.get(why, EngineText("", why)) if isinstance(why, str) else None,
         waiting_s=waiting / 1000,
         decode_s=(tokens - 1) / rate if rate and tokens > 1 else 0.0,
         measured_by="client" if measured_here else "server",

@@ -35,6 +35,11 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
+            <source>Can't open this in a browser. Check that a default browser is set, and that the disk isn't full.</source>
+            <translation>Lässt sich nicht im Browser öffnen. Prüfen Sie, ob ein Standardbrowser festgelegt und der Datenträger nicht voll ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>Code</translation>
         </message>
@@ -52,11 +57,6 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Open in the browser, which runs its scripts</source>
             <translation>Im Browser öffnen, der die Skripte ausführt</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>This can't be opened in a browser.</source>
-            <translation>Das kann nicht im Browser geöffnet werden.</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -396,7 +396,7 @@
         <message>
             <location filename="../../app/session/commands.py" />
             <source>None</source>
-            <translation>Keiner</translation>
+            <translation>Keines</translation>
         </message>
         <message>
             <location filename="../../app/session/commands.py" />
@@ -482,11 +482,6 @@
             <location filename="../../app/session/compare_run.py" />
             <source>{pair} on this computer</source>
             <translation>{pair} auf diesem Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/comparer.py" />
-            <source>DFlash isn't available: {why_plain}</source>
-            <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/session/comparer.py" />
@@ -762,6 +757,11 @@
             <location filename="../../app/session/imports.py" />
             <source>New messages in {chats}.</source>
             <translation>Neue Nachrichten in {chats}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Not set up on this computer: {servers}. Add them in Settings ▸ Tools.</source>
+            <translation>Auf diesem Computer nicht eingerichtet: {servers}. Fügen Sie sie unter Einstellungen ▸ Werkzeuge hinzu.</translation>
         </message>
         <message>
             <location filename="../../app/session/imports.py" />
@@ -1097,11 +1097,6 @@
             <location filename="../../app/session/outgoing.py" />
             <source>Your message in “{title}” wasn't sent. It is a draft there.</source>
             <translation>Ihre Nachricht in „{title}“ wurde nicht gesendet. Sie steht dort als Entwurf.</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/pair_session.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash ist aus: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -1690,13 +1685,13 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
-            <source>Skipped {chats} without readable messages.</source>
-            <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
+            <source>Skipped a file: {reason}</source>
+            <translation>Eine Datei wurde übersprungen: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
-            <source>Skipped “{name}”: {reason}</source>
-            <translation>„{name}“ wurde übersprungen: {reason}</translation>
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>Ausgelassen: {chats} ohne lesbare Nachrichten.</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -2170,6 +2165,31 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Calculator</source>
+            <translation>Rechner</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
+            <translation>Aus früherem Text kopiert: {accepted} von {tested} angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>DFlash isn't available: {why}</source>
+            <translation>DFlash ist nicht verfügbar: {why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>DFlash off</source>
+            <translation>DFlash aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>Drafter: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Drafter</source>
             <translation>Drafter</translation>
         </message>
@@ -2215,6 +2235,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>No drafter</source>
+            <translation>Kein Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Not answered</source>
             <translation>Nicht beantwortet</translation>
         </message>
@@ -2242,16 +2267,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Plain steps</source>
             <translation>Normale Schritte</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Plain · DFlash off</source>
-            <translation>Normal · DFlash aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>Normal · DFlash nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2297,6 +2312,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>This model can't see images.</source>
             <translation>Dieses Modell kann keine Bilder sehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>This model is loaded without a drafter.</source>
+            <translation>Dieses Modell ist ohne Drafter geladen.</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2362,11 +2382,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>no drafter is loaded</source>
-            <translation>kein Drafter ist geladen</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -4185,8 +4200,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
+            <source>The list has the server's models.</source>
+            <translation>Die Liste enthält die Modelle des Servers.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>Der Name oder das Modell enthält Steuerzeichen. Entfernen Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
+            <source>The server lists no models.</source>
+            <translation>Der Server nennt keine Modelle.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
@@ -4302,11 +4327,6 @@
             <location filename="../../app/views/models/model_menu.py" />
             <source>Load on {count} Macs</source>
             <translation>Auf {count} Macs laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/model_menu.py" />
-            <source>No drafter</source>
-            <translation>Kein Drafter</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -6065,8 +6085,8 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Calculator</source>
-            <translation>Rechner</translation>
+            <source>Calculates an arithmetic expression.</source>
+            <translation>Berechnet einen arithmetischen Ausdruck.</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6080,13 +6100,33 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Finds files by a text in their names or contents.</source>
+            <translation>Findet Dateien nach einem Text in ihrem Namen oder Inhalt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Hide Tools</source>
             <translation>Werkzeuge ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Lists a folder.</source>
+            <translation>Listet einen Ordner auf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Not connected</source>
             <translation>Nicht verbunden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Reads a page of a document.</source>
+            <translation>Liest eine Seite eines Dokuments.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Reads a text file.</source>
+            <translation>Liest eine Textdatei.</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6102,6 +6142,11 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Remove…</source>
             <translation>Entfernen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Searches the documents.</source>
+            <translation>Durchsucht die Dokumente.</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6696,7 +6741,7 @@
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
             <source>Regenerate</source>
-            <translation>Neu generieren</translation>
+            <translation>Neu erzeugen</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/reply_actions.py" />
@@ -6820,6 +6865,26 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>line break</source>
+            <translation>Zeilenumbruch</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>no text</source>
+            <translation>kein Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>space</source>
+            <translation>Leerzeichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>tab</source>
+            <translation>Tabulator</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
             <source>{token} · Others: {others}</source>
             <translation>{token} · Andere: {others}</translation>
         </message>
@@ -6930,8 +6995,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
-            <source>Ready (DFlash is off)</source>
-            <translation>Bereit, ohne DFlash</translation>
+            <source>Ready (no drafter)</source>
+            <translation>Bereit, ohne Drafter</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
@@ -7184,6 +7249,11 @@
             <translation>{count} aus {chats} und {general} allgemeine. Private Chats werden ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/browser.py" />
+            <source>Can't open a browser. Set a default browser in the system's settings, or copy the link.</source>
+            <translation>Kein Browser lässt sich öffnen. Legen Sie in den Systemeinstellungen einen Standardbrowser fest, oder kopieren Sie den Link.</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/comparison_table.py" />
             <source>Fastest</source>
             <translation>Am schnellsten</translation>
@@ -7300,8 +7370,13 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
-            <translation>Alle {count} Chats werden gelöscht. Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
+            <source>All {count} chats will be deleted, including the archived ones ({archived}).</source>
+            <translation>Alle {count} Chats werden gelöscht, auch die archivierten ({archived}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>All {count} chats will be deleted.</source>
+            <translation>Alle {count} Chats werden gelöscht.</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7410,8 +7485,18 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Projects are kept.</source>
+            <translation>Projekte bleiben erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream-Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>You can undo this until you quit Slipstream.</source>
+            <translation>Bis zum Beenden von Slipstream lässt sich das rückgängig machen.</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -7865,11 +7950,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Not available: {why_plain}</source>
-            <translation>Nicht verfügbar: {why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Offline is on. Open Settings</source>
             <translation>„Offline“ ist eingeschaltet. Einstellungen öffnen</translation>
         </message>
@@ -8257,8 +8337,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_none_readable</source>
-            <extracomment>None of the {count} files can be imported, such as “{name}”: {reason}</extracomment>
-            <translation>Keine der {count} Dateien kann importiert werden, zum Beispiel „{name}“: {reason}</translation>
+            <extracomment>None of the {count} files can be imported. {reason}</extracomment>
+            <translation>Keine der {count} Dateien kann importiert werden. {reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -8547,6 +8627,18 @@
             <source>image_unknown</source>
             <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
             <translation>„{name}“ ist kein lesbares Bild. Sichern Sie es als JPEG, PNG, WebP, GIF, TIFF oder HEIC.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/errors.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation>DFlash ist ausgeschaltet</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/errors.py" />
+            <source>no_drafter</source>
+            <extracomment>no drafter is loaded</extracomment>
+            <translation>kein Drafter ist geladen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />
@@ -9000,12 +9092,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />
-            <source>dflash_off</source>
-            <extracomment>DFlash is off</extracomment>
-            <translation>DFlash ist ausgeschaltet</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/prepare.py" />
             <source>exact_with_images</source>
             <extracomment>Exact mode can't be used with images. Turn it off, or remove “{name}”.</extracomment>
             <translation>Der exakte Modus kann nicht mit Bildern verwendet werden. Schalten Sie ihn aus, oder entfernen Sie „{name}“.</translation>
@@ -9255,12 +9341,6 @@
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>Das Modell wählt unter {logits:,} Token, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>no_drafter</source>
-            <extracomment>no drafter is loaded</extracomment>
-            <translation>kein Drafter ist geladen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />
@@ -10790,7 +10870,7 @@
             <location filename="../../mlx_engine/remote/request_body.py" />
             <source>remote_no_continue</source>
             <extracomment>This server can't continue a reply. Regenerate the reply instead.</extracomment>
-            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Lassen Sie die Antwort stattdessen neu generieren.</translation>
+            <translation>Dieser Server kann eine Antwort nicht fortsetzen. Lassen Sie die Antwort stattdessen neu erzeugen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/remote/saved_endpoints.py" />

@@ -35,6 +35,11 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
+            <source>Can't open this in a browser. Check that a default browser is set, and that the disk isn't full.</source>
+            <translation>无法在浏览器中打开。请检查是否设置了默认浏览器，以及磁盘是否已满。</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>代码</translation>
         </message>
@@ -52,11 +57,6 @@
             <location filename="../../app/rendering/code_view.py" />
             <source>Open in the browser, which runs its scripts</source>
             <translation>在浏览器中打开，浏览器会运行其中的脚本</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>This can't be opened in a browser.</source>
-            <translation>无法在浏览器中打开。</translation>
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
@@ -485,11 +485,6 @@
         </message>
         <message>
             <location filename="../../app/session/comparer.py" />
-            <source>DFlash isn't available: {why_plain}</source>
-            <translation>DFlash 不可用：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/comparer.py" />
             <source>Plain replies aren't available: {why}</source>
             <translation>普通回复不可用：{why}</translation>
         </message>
@@ -762,6 +757,11 @@
             <location filename="../../app/session/imports.py" />
             <source>New messages in {chats}.</source>
             <translation>{chats}有新消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/session/imports.py" />
+            <source>Not set up on this computer: {servers}. Add them in Settings ▸ Tools.</source>
+            <translation>这台电脑上尚未设置：{servers}。请在“设置 ▸ 工具”中添加。</translation>
         </message>
         <message>
             <location filename="../../app/session/imports.py" />
@@ -1097,11 +1097,6 @@
             <location filename="../../app/session/outgoing.py" />
             <source>Your message in “{title}” wasn't sent. It is a draft there.</source>
             <translation>您在“{title}”中的消息未发送，已作为草稿保留在那里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/session/pair_session.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash 已关闭：{why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/session/pair_session.py" />
@@ -1690,13 +1685,13 @@
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
-            <source>Skipped {chats} without readable messages.</source>
-            <translation>已略过 {chats}，没有可读取的消息。</translation>
+            <source>Skipped a file: {reason}</source>
+            <translation>已跳过一个文件：{reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
-            <source>Skipped “{name}”: {reason}</source>
-            <translation>已跳过“{name}”：{reason}</translation>
+            <source>Skipped {chats} without readable messages.</source>
+            <translation>已略过 {chats}，没有可读取的消息。</translation>
         </message>
         <message>
             <location filename="../../app/storage/comparison_record.py" />
@@ -2170,6 +2165,31 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>Calculator</source>
+            <translation>计算器</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
+            <translation>拷贝自前文：{tested} 个中接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>DFlash isn't available: {why}</source>
+            <translation>DFlash 不可用：{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>DFlash off</source>
+            <translation>DFlash 已关</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>Drafter: {name}</source>
+            <translation>草稿模型：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Drafter</source>
             <translation>草稿模型</translation>
         </message>
@@ -2215,6 +2235,11 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
+            <source>No drafter</source>
+            <translation>无草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
             <source>Not answered</source>
             <translation>未回答</translation>
         </message>
@@ -2242,16 +2267,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>Plain steps</source>
             <translation>普通步数</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Plain · DFlash off</source>
-            <translation>普通 · DFlash 已关</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>普通 · DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2297,6 +2312,11 @@
             <location filename="../../app/storage/wording.py" />
             <source>This model can't see images.</source>
             <translation>此模型无法查看图像。</translation>
+        </message>
+        <message>
+            <location filename="../../app/storage/wording.py" />
+            <source>This model is loaded without a drafter.</source>
+            <translation>此模型载入时没有草稿模型。</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2362,11 +2382,6 @@
             <location filename="../../app/storage/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>已中断：Slipstream 在回复完成前退出</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>no drafter is loaded</source>
-            <translation>没有载入草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -4185,8 +4200,18 @@
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
+            <source>The list has the server's models.</source>
+            <translation>列表中是服务器的模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
             <source>The name or the model contains control characters. Remove them.</source>
             <translation>名称或模型包含控制字符。请将其删除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/models/endpoint_form.py" />
+            <source>The server lists no models.</source>
+            <translation>服务器没有列出模型。</translation>
         </message>
         <message>
             <location filename="../../app/views/models/endpoint_form.py" />
@@ -4302,11 +4327,6 @@
             <location filename="../../app/views/models/model_menu.py" />
             <source>Load on {count} Macs</source>
             <translation>在 {count} 台 Mac 上载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/models/model_menu.py" />
-            <source>No drafter</source>
-            <translation>无草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_menu.py" />
@@ -6065,8 +6085,8 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
-            <source>Calculator</source>
-            <translation>计算器</translation>
+            <source>Calculates an arithmetic expression.</source>
+            <translation>计算算术表达式。</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6080,13 +6100,33 @@
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Finds files by a text in their names or contents.</source>
+            <translation>按名称或内容中的文本查找文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Hide Tools</source>
             <translation>隐藏工具</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
+            <source>Lists a folder.</source>
+            <translation>列出文件夹的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
             <source>Not connected</source>
             <translation>未连接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Reads a page of a document.</source>
+            <translation>读取文档的一页。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Reads a text file.</source>
+            <translation>读取文本文件。</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6102,6 +6142,11 @@
             <location filename="../../app/views/tools/server_card.py" />
             <source>Remove…</source>
             <translation>移除…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tools/server_card.py" />
+            <source>Searches the documents.</source>
+            <translation>搜索文档。</translation>
         </message>
         <message>
             <location filename="../../app/views/tools/server_card.py" />
@@ -6820,6 +6865,26 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>line break</source>
+            <translation>换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>no text</source>
+            <translation>无文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>space</source>
+            <translation>空格</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
+            <source>tab</source>
+            <translation>制表符</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript/token_probabilities.py" />
             <source>{token} · Others: {others}</source>
             <translation>{token} · 其他：{others}</translation>
         </message>
@@ -6930,8 +6995,8 @@
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
-            <source>Ready (DFlash is off)</source>
-            <translation>就绪，不使用 DFlash</translation>
+            <source>Ready (no drafter)</source>
+            <translation>就绪，无草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/views/transcript/welcome.py" />
@@ -7184,6 +7249,11 @@
             <translation>{count} 条来自 {chats}，另有 {general} 条通用消息。不包括私密对话。</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/browser.py" />
+            <source>Can't open a browser. Set a default browser in the system's settings, or copy the link.</source>
+            <translation>无法打开浏览器。请在系统设置中设置默认浏览器，或拷贝链接。</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/comparison_table.py" />
             <source>Fastest</source>
             <translation>最快</translation>
@@ -7300,8 +7370,13 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
-            <source>All {count} chats will be deleted. You can undo this until you quit Slipstream.</source>
-            <translation>将删除全部 {count} 个对话。退出 Slipstream 之前可以撤销。</translation>
+            <source>All {count} chats will be deleted, including the archived ones ({archived}).</source>
+            <translation>将删除全部 {count} 个对话，包括已归档的对话（{archived} 个）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>All {count} chats will be deleted.</source>
+            <translation>将删除全部 {count} 个对话。</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
@@ -7410,8 +7485,18 @@
         </message>
         <message>
             <location filename="../../app/window/chat_files.py" />
+            <source>Projects are kept.</source>
+            <translation>项目会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream 对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_files.py" />
+            <source>You can undo this until you quit Slipstream.</source>
+            <translation>退出 Slipstream 之前可以撤销。</translation>
         </message>
         <message>
             <location filename="../../app/window/dialogs.py" />
@@ -7865,11 +7950,6 @@
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Not available: {why_plain}</source>
-            <translation>不可用：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
             <source>Offline is on. Open Settings</source>
             <translation>“离线”已打开。打开设置</translation>
         </message>
@@ -8257,8 +8337,8 @@
         <message>
             <location filename="../../app/storage/chat_import.py" />
             <source>import_none_readable</source>
-            <extracomment>None of the {count} files can be imported, such as “{name}”: {reason}</extracomment>
-            <translation>{count} 个文件均无法导入，例如“{name}”：{reason}</translation>
+            <extracomment>None of the {count} files can be imported. {reason}</extracomment>
+            <translation>{count} 个文件均无法导入。{reason}</translation>
         </message>
         <message>
             <location filename="../../app/storage/chat_import.py" />
@@ -8547,6 +8627,18 @@
             <source>image_unknown</source>
             <extracomment>“{name}” isn't an image that can be read. Use JPEG, PNG, WebP, GIF, TIFF, or HEIC.</extracomment>
             <translation>“{name}”不是可读取的图像。请将其存储为 JPEG、PNG、WebP、GIF、TIFF 或 HEIC。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/errors.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation>DFlash 已关闭</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/contract/errors.py" />
+            <source>no_drafter</source>
+            <extracomment>no drafter is loaded</extracomment>
+            <translation>没有载入草稿模型</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/contract/files.py" />
@@ -9000,12 +9092,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/engine/prepare.py" />
-            <source>dflash_off</source>
-            <extracomment>DFlash is off</extracomment>
-            <translation>DFlash 已关闭</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/engine/prepare.py" />
             <source>exact_with_images</source>
             <extracomment>Exact mode can't be used with images. Turn it off, or remove “{name}”.</extracomment>
             <translation>精确模式不能与图像一起使用。请将其关闭，或移除“{name}”。</translation>
@@ -9255,12 +9341,6 @@
             <source>more_logits_than_embeddings</source>
             <extracomment>The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
             <translation>模型从 {logits:,} 个词元中选取，但只有 {rows:,} 个嵌入。请重新下载，或选取其他模型。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/loading/loaded_pair.py" />
-            <source>no_drafter</source>
-            <extracomment>no drafter is loaded</extracomment>
-            <translation>没有载入草稿模型</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading/loaded_pair.py" />

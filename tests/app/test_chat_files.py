@@ -83,7 +83,7 @@ def test_a_folder_and_several_files_of_another_app_are_imported(
     dialogs = "app.window.chat_files.QFileDialog."
     monkeypatch.setattr(dialogs + "getExistingDirectory", lambda *args: str(tmp_path))
     app.run("import_folder")
-    app.until(lambda: any(text.startswith("Imported 2 chats. Skipped “3.conversation.json”: ") for text in app.notices))
+    app.until(lambda: any(text.startswith("Imported 2 chats. Skipped a file: “3.conversation.json” ") for text in app.notices))
     assert {"Chat 1", "Chat 2"} <= set(rows(app))
     files = [str(tmp_path / f"{number}.conversation.json") for number in (1, 2)]
     monkeypatch.setattr(dialogs + "getOpenFileNames", lambda *args: (files, ""))

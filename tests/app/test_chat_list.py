@@ -254,8 +254,13 @@ def test_all_chats_are_deleted_after_a_question_and_can_be_restored(start: Start
         "app.window.chat_files.confirm", lambda parent, title, question, action: asked.append(question) or next(answers)
     )
     app.run("delete_all")
-    assert set(app.library.entries) == ids and "All 3 chats will be deleted." in asked[0]
+    undo = "You can undo this until you quit Slipstream."
+    assert set(app.library.entries) == ids and asked[0] == f"All 3 chats will be deleted. {undo}"
+    app.library.archive([min(ids)])
+    project = app.library.add_project("Bees")
     app.run("delete_all")
+    assert asked[1] == f"All 3 chats will be deleted, including the archived ones (1). Projects are kept. {undo}"
+    assert project.id in app.library.projects
     assert not app.library.entries and app.session.chat.empty
     app.window.sidebar.undo_bar.button.click()
     assert set(app.library.entries) == ids

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.session.projects import Projects
+from app.storage import chat_export
 from app.storage.project import Project
 from app.storage.recent_model import RecentModel
 from app.storage.settings import ChatSettings
@@ -14,7 +15,7 @@ from mlx_engine.contract.requests import LoadPair
 from mlx_engine.documents.index_file import index_in
 from tests.app.conftest import Session
 from tests.app.scripted_engine import PAIR, ScriptedEngine, commit, done
-from tests.app.test_stored_projects import FULL, exported
+from tests.app.test_stored_projects import FULL, asked, exported
 from tests.app.views.tools.fake_servers import FakeServers
 
 Begin = Callable[..., Session]
@@ -223,6 +224,35 @@ def test_an_imported_project_asks_before_it_gives_access(begin: Begin, tmp_path:
     app.library.import_file(exported(replace(FULL, documents=("/etc",)), tmp_path / "again.json"))
     app.until(lambda: app.library.importing is None)
     assert app.library.projects["p"] == FULL and not any("/etc" in text for text in app.notices)
+
+
+def test_the_tools_of_an_imported_project_are_on_in_its_imported_chats(begin: Begin, tmp_path: Path) -> None:
+    app = begin(data=tmp_path)
+    app.until(lambda: app.library.read)
+    chats = [asked(FULL) for _ in range(3)]
+    for chat, _ in chats:
+        chat.settings = ChatSettings(system="My own.", tool_servers=("Files",), tools_off=("Documents/list",))
+    chat_export.export(chats, {"p": FULL}, file := tmp_path / "export.json")
+    app.library.import_file(file)
+    app.until(lambda: any("names documents" in text for text in app.notices))
+    shown, other, moved = app.library.entries
+    app.session.open_chat(shown)
+    app.until(lambda: app.session.chat.id == shown)
+    app.library.move([moved], "")
+    assert app.session.chat.settings.tool_servers == () and not app.tools.builtin("documents").enabled
+    notice = next(one for one in app.services.notices.valid if "names documents" in one.text)
+    notice.actions[0].act()
+    assert app.notices[-1] == "Not set up on this computer: shell. Add them in Settings ▸ Tools."
+    assert [config.name for config in app.tools.chosen(app.session.chat.settings, "p")] == ["Documents"]
+    app.session.save_settings()
+    full = ChatSettings(system="My own.", tool_servers=("Documents", "shell"), tools_off=("Documents/list",))
+    stored: list[ChatSettings] = []
+
+    def read_all() -> bool:
+        app.services.store.read(lambda store: [store.load(one).settings for one in (shown, other, moved)], stored.extend)
+        return stored[-3:] == [full, full, replace(full, tool_servers=())]
+
+    app.until(read_all)
 
 
 def test_projects_are_kept_over_restarts(begin: Begin, tmp_path: Path) -> None:

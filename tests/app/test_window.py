@@ -15,8 +15,9 @@ from app.rendering.code_view import CodeView
 from app.rendering.text_view import TextView
 from app.storage import wording
 from app.system import browser_page
-from mlx_engine.contract.errors import EngineText
+from mlx_engine.contract.errors import NO_DRAFTER, EngineText
 from mlx_engine.contract.events import Failed, WorkProgress
+from mlx_engine.contract.requests import LoadPair
 from tests.app.conftest import PATIENCE_MS, Begin, Look, Running, Start, reply_views
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done
 
@@ -281,13 +282,15 @@ def test_the_dflash_switch_applies_to_the_next_reply_and_is_off_without_a_drafte
     assert bar.state.text() == ""
 
     app.session.change(dflash=True)
-    app.engine.pair = replace(PAIR, drafter="", why_plain=EngineText("", "no drafter was given"))
-    app.activity.use()
+    app.engine.pair = replace(PAIR, drafter="", why_plain=NO_DRAFTER)
+    app.activity.use(LoadPair(Path("/target")))
     app.until(lambda: not app.loader.running)
     assert not bar.dflash.isChecked()
     assert not bar.dflash.isEnabled()
-    assert "no drafter was given" in bar.dflash.toolTip()
-    assert any("no drafter was given" in notice for notice in app.notices)
+    lacking = "This model is loaded without a drafter."
+    assert lacking in bar.dflash.toolTip() and app.notices == [lacking]
+    assert app.window.transcript.welcome.subtitle.text() == "Ready (no drafter)"
+    assert app.services.comparer.why_not() == lacking
     app.ask("Hi")
     assert app.engine.requests[-1].mode == "plain"
     assert not app.can("compare")

@@ -15,10 +15,18 @@ from app.storage.reply import LiveRate, Reply, joined
 from app.storage.settings import ChatSettings
 from app.text.language import number
 from mlx_engine.cli.generate import stats_line
-from mlx_engine.contract.errors import EngineText
-from mlx_engine.contract.events import CompareResult, ContestantResult, Failed, Finished, PrefillProgress, Stats, TextDifference
+from mlx_engine.contract.errors import DFLASH_OFF, NO_DRAFTER, EngineText
+from mlx_engine.contract.events import (
+    CompareResult,
+    ContestantResult,
+    Failed,
+    Finished,
+    PrefillProgress,
+    Stats,
+    TextDifference,
+)
 from mlx_engine.contract.events import CompletedReply as WholeReply
-from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, Message
+from mlx_engine.contract.requests import BOTH_MODES, Compare, GenerationRequest, Message, Mode
 from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
@@ -107,8 +115,18 @@ def test_each_part_of_a_continued_reply_has_the_full_token_limit() -> None:
 
 def test_a_reply_that_fell_back_to_plain_says_why() -> None:
     reply = Reply("dflash", 1024)
-    reply.accept(done("plain", why_plain=EngineText("no_drafter", "no drafter is loaded")), 0.0)
-    assert wording.chip(reply) == "Plain · DFlash unavailable: no drafter is loaded"
+    reply.accept(done("plain", why_plain=EngineText("", "the server doesn't report it")), 0.0)
+    assert wording.chip(reply) == "Plain · DFlash isn't available: the server doesn't report it"
+
+
+@pytest.mark.parametrize("mode", ["plain", "dflash"])
+def test_a_reply_without_a_drafter_says_so_in_a_word(mode: Mode) -> None:
+    """It said that DFlash is off, as if it could be turned on."""
+    reply = Reply(mode, 1024)
+    if mode == "plain":
+        assert wording.chip(reply) == "Plain", "the reason isn't known yet"
+    reply.accept(done("plain", why_plain=NO_DRAFTER), 0.0)
+    assert wording.chip(reply) == "Plain · No drafter" and "DFlash" not in wording.facts(reply)
 
 
 def test_a_mostly_plain_reply_says_why_and_how_much() -> None:
@@ -121,8 +139,8 @@ def test_a_mostly_plain_reply_says_why_and_how_much() -> None:
 
 def test_a_plain_reply_by_choice_gives_no_reason() -> None:
     reply = Reply("plain", 1024)
-    reply.accept(done("plain", why_plain=EngineText("dflash_off", "DFlash is off")), 0.0)
-    assert "DFlash" not in wording.facts(reply)
+    reply.accept(done("plain", why_plain=DFLASH_OFF), 0.0)
+    assert wording.chip(reply) == "Plain · DFlash off" and "DFlash" not in wording.facts(reply)
 
 
 def test_an_unmeasured_rate_is_left_out() -> None:

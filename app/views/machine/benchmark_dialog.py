@@ -11,7 +11,7 @@ from app.session.activity import SessionActivity
 from app.session.benchmark_run import BenchmarkRunner
 from app.session.downloads import duration
 from app.session.pair_session import PairLoader
-from app.storage.wording import percent
+from app.storage.wording import percent, without_dflash
 from app.text.language import number, tr, translated
 from app.widgets.controls import ThinBar, as_tooltip, button, small_label, styled_label
 from app.widgets.layout import Form, NoticeView, column, flow, lay_out
@@ -128,7 +128,7 @@ class BenchmarkDialog(QDialog):
         if self._loader.sent_to:
             return tr("A server is in use. To measure this computer, load a model.")
         if pair.why_plain is not None:
-            return translated(pair.why_plain)
+            return without_dflash(pair.why_plain)
         if not runner.running:
             return ""
         if not runner.total:

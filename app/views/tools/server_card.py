@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QFrame, QLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.session.tool_box import ToolBox
+from app.storage.wording import tool_server
 from app.text.language import number, tr, translated
 from app.text.plain_text import one_line
 from app.widgets.controls import as_tooltip, button, small_label
@@ -140,7 +141,7 @@ class ServerCard(QFrame):
             text = tr("Always allowed") if holds else tr("Changed · needs approval again")
             head.addWidget(small_label(self._theme, text, "secondary"))
             head.addWidget(revoke)
-        description = one_line(tool.description, MAX_DESCRIPTION)
+        description = description_of(tool)
         return column(head, *([small_label(self._theme, description, "secondary", wrap=True)] if description else []), spacing=2)
 
     @Slot()
@@ -164,8 +165,21 @@ class ServerCard(QFrame):
 
 def server_title(config: ServerConfig) -> str:
     """Return a server's display name."""
-    built_in = {"calculator": tr("Calculator"), "files": tr("Files"), "documents": tr("Documents")}
-    return built_in.get(config.builtin) or one_line(config.name, MAX_NAME)
+    return one_line(tool_server(config.builtin.capitalize() or config.name), MAX_NAME)
+
+
+def description_of(tool: Tool) -> str:
+    """Return what a tool does, translated for a built-in one, whose own description is for models."""
+    built_in = {
+        "calculator": tr("Calculates an arithmetic expression."),
+        "list_folder": tr("Lists a folder."),
+        "read_file": tr("Reads a text file."),
+        "search_files": tr("Finds files by a text in their names or contents."),
+        "search_documents": tr("Searches the documents."),
+        "open_page": tr("Reads a page of a document."),
+    }
+    own = built_in.get(tool.name, "") if tool.builtin else ""
+    return own or one_line(tool.description, MAX_DESCRIPTION)
 
 
 def target(config: ServerConfig) -> str:

@@ -17,7 +17,7 @@ from app.storage.settings import ChatSettings
 from app.storage.wording import tokens
 from app.text.language import number, tr
 from app.text.plain_text import one_line
-from app.views.tools.server_card import MAX_DESCRIPTION, MAX_NAME, host, server_title, state_text
+from app.views.tools.server_card import MAX_NAME, description_of, host, server_title, state_text
 from app.widgets.controls import IconButton, as_tooltip
 from app.widgets.theme import Theme
 from mlx_engine.mcp.config import ServerConfig
@@ -157,7 +157,7 @@ class SwitchMenu(QMenu):
             each = self.addAction(menu_text(one_line(tool.name, MAX_NAME)))
             each.setCheckable(True)
             each.setChecked(tool_key(tool) not in off)
-            each.setToolTip(as_tooltip(one_line(tool.description, MAX_DESCRIPTION)))
+            each.setToolTip(as_tooltip(description_of(tool)))
             each.toggled.connect(partial(switch, tool_key(tool)))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

@@ -80,8 +80,7 @@ def tool_name(record: CallRecord) -> str:
 
 
 def server_name(record: CallRecord) -> str:
-    built_in = {"Calculator": tr("Calculator"), "Files": tr("Files"), "Documents": tr("Documents")}
-    return built_in.get(record.server) or one_line(record.server, MAX_NAME) or tr("Unknown tool")
+    return one_line(wording.tool_server(record.server), MAX_NAME) or tr("Unknown tool")
 
 
 def status(record: CallRecord) -> str:

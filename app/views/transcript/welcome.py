@@ -168,7 +168,7 @@ class Welcome(QWidget):
         elif demo or not pair.why_plain:
             self.subtitle.setText(tr("DFlash runs a pair of models: a small one drafts, a large one checks. Same text, faster."))
         else:
-            self.subtitle.setText(tr("Ready (DFlash is off)"))
+            self.subtitle.setText(tr("Ready (no drafter)"))
 
     def show_hosts(self, hosts: Sequence[str], sent_to: str = "") -> None:
         """Say which hosts tool calls are sent to, if any.

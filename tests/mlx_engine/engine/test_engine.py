@@ -201,8 +201,9 @@ def test_a_plain_reply_without_reuse_does_no_work_for_the_drafter(tiny, monkeypa
 
 def test_a_target_without_a_drafter_says_why_it_decodes_plainly():
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
-    stats = reply(engine, tokens(PROMPT, max_tokens=8)).stats
-    assert stats.mode == "plain" and stats.why_plain.code == "no_drafter"
+    for mode in ("dflash", "plain"):  # an app that can't turn DFlash on asks for plain replies
+        stats = reply(engine, tokens(PROMPT, mode=mode, max_tokens=8)).stats
+        assert stats.mode == "plain" and stats.why_plain.code == "no_drafter"
 
 
 def test_a_family_without_dflash_still_decodes_plainly(monkeypatch):

@@ -66,6 +66,7 @@ def test_text_and_statistics_are_those_of_the_engine(server: Serving, remote: Re
         "acceptance",
     ):
         assert getattr(stats, name) == getattr(expected, name), name
+    assert stats.why_plain == expected.why_plain, "with its code, which has a translation"
 
 
 def test_thinking_and_stop_strings(server: Serving, remote: RemoteEngine) -> None:

@@ -362,7 +362,7 @@ def test_a_reply_says_which_drafter_it_used(begin: Start) -> None:
     assert app.session.chat.turns[-1].reply.drafter_kind == "DSpark"
     assert wording.chip(Reply("dflash", 9, drafter_kind="MTP")) == "MTP"
     assert wording.chip(Reply("dflash", 9, reason="eos", stats=drafted)).startswith("DSpark · 6.0 tokens/round")
-    assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain · DFlash off"
+    assert wording.chip(Reply("plain", 9, reason="eos", stats=stats("plain"))) == "Plain"
     assert "Drafter: DSpark, lab/D, tuned" in wording.details(replace(drafted, tuned=True))
     assert "Drafter: DSpark, lab/D" in wording.details(drafted).splitlines() and "Drafter" not in wording.details(stats())
 

@@ -15,7 +15,7 @@ from app.views.machine.benchmark_dialog import COUNTS, BenchmarkDialog
 from app.views.machine.this_mac import ThisMacDialog
 from mlx_engine.cli.bench_merge import ReportLine, read_reports
 from mlx_engine.cli.bench_prompts import SETS
-from mlx_engine.contract.errors import EngineText, UserError
+from mlx_engine.contract.errors import NO_DRAFTER, UserError
 from mlx_engine.contract.events import Event
 from mlx_engine.contract.requests import GenerationRequest
 from mlx_engine.models.library.pair import demo_pair
@@ -163,9 +163,9 @@ def test_an_error_of_the_engine_ends_it(begin: Callable[..., Session]) -> None:
 
 
 def test_a_pair_without_a_drafter_says_why_it_is_not_measured(begin: Callable[..., Session]) -> None:
-    running = begin(ScriptedEngine(pair=replace(PAIR, why_plain=EngineText("", "The drafter is missing."))))
+    running = begin(ScriptedEngine(pair=replace(PAIR, why_plain=NO_DRAFTER)))
     dialog = opened(running)
-    assert not dialog.start.isEnabled() and dialog.state.text() == "The drafter is missing."
+    assert not dialog.start.isEnabled() and dialog.state.text() == "This model is loaded without a drafter."
 
 
 def several(running: Running, monkeypatch: pytest.MonkeyPatch) -> tuple[BenchmarkDialog, list[Path | None]]:

@@ -10,14 +10,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QLabel, QMenu, QPushButton
 
+from app.text import language
 from app.views.settings.settings_dialog import SettingsDialog
-from app.views.tools.server_card import MAX_TOOLS, ServerCard
+from app.views.tools.server_card import MAX_TOOLS, ServerCard, description_of
 from app.views.tools.server_form import ImportDialog, ServerForm
 from app.views.tools.tools_pane import ToolsPane
 from app.widgets.layout import ScrollingPage
 from app.widgets.pairs_field import HIDDEN
 from mlx_engine.contract.secrets import is_reference
+from mlx_engine.mcp import builtin_tools
 from mlx_engine.mcp.config import ServerConfig, import_config
+from mlx_engine.mcp.document_tools import Documents
+from mlx_engine.mcp.file_tools import Files
 from mlx_engine.mcp.server_status import ServerStatus
 from mlx_engine.mcp.tool import Tool
 from tests.app.conftest import Begin, Session
@@ -46,6 +50,23 @@ def texts(card: ServerCard) -> list[str]:
 
 def click(card: ServerCard, name: str) -> None:
     next(each for each in card.findChildren(QPushButton) if each.accessibleName() == name).click()
+
+
+def test_built_in_tools_are_described_for_people_and_in_their_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The description for models was shown, in English."""
+    files, documents = Files(()), Documents((), None)
+    tools = [*builtin_tools._calculator(), *builtin_tools._files(files), *builtin_tools._documents(documents)]
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    try:
+        described = {}
+        for code in ("en", "de", "zh_CN"):
+            language.use(code)
+            described[code] = [description_of(Tool("s", run.__name__, description=words, builtin=True)) for run, words, _ in tools]
+    finally:
+        language.use("en")
+    assert all(len(set(texts)) == 3 for texts in zip(*described.values(), strict=True))
+    assert all(len(text) < 60 for text in described["en"])
+    assert description_of(Tool("web", "open_page", description="Opens a web page.")) == "Opens a web page."
 
 
 def test_servers_start_when_the_pane_is_shown(app: Session, servers: type[FakeServers]) -> None:
