@@ -106,7 +106,8 @@ class CodeView(QFrame):
     @Slot()
     def _open(self) -> None:
         if not open_page(self.text, self.language.lower()):
-            QToolTip.showText(QCursor.pos(), tr("This can't be opened in a browser."), self.open)
+            text = tr("Can't open this in a browser. Check that a default browser is set, and that the disk isn't full.")
+            QToolTip.showText(QCursor.pos(), text, self.open)
 
     @Slot(bool)
     def _set_wrapped(self, wrapped: bool) -> None:

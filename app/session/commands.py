@@ -17,7 +17,7 @@ from app.session.compaction import Compactor
 from app.session.comparer import Comparer
 from app.session.notice import Notice, Notices
 from app.session.pair_session import PairLoader
-from app.storage.chat_tree import Turn
+from app.storage.chat_tree import Node, Turn
 from app.system.chat_link import link_to
 from app.text.language import number, tr
 
@@ -295,9 +295,9 @@ class Commands(QObject):
             refusal, why = activity.alone_refusal(), comparer.why_not()
             return Refusal(refusal or Notice(why)) if refusal or why else at.chat.last_comparable
 
-        def versions() -> bool:
-            nodes = (node for turn in at.chat.turns for node in (turn.asked, turn.answered))
-            return any(node is not None and node.place[1] > 1 for node in nodes)
+        def another_version(by: int) -> bool:
+            place, count = node.place if (node := self._with_versions()) is not None else (1, 1)
+            return 1 <= place + by <= count
 
         def answered() -> object:
             return at.chat.turns and at.chat.turns[-1].reply.answer
@@ -311,6 +311,7 @@ class Commands(QObject):
         def rolling() -> bool:
             return at.chat.settings.rolling
 
+        earlier, later = partial(another_version, -1), partial(another_version, 1)
         edit, regenerate, resume = with_last(at.edit), with_last(at.regenerate), with_last(at.resume)
         copy = with_last(lambda turn: self.copy_text(turn.reply.text))
         asked, cut_off = on_last(lambda turn: turn.asked), on_last(lambda turn: turn.reply.can_continue and loader.can_continue)
@@ -345,12 +346,17 @@ class Commands(QObject):
             Command("edit", tr("&Edit Last Message"), edit, ("Ctrl+Shift+E",), asked),
             Command("regenerate", tr("&Regenerate Reply"), regenerate, ("Ctrl+R",), asked),
             Command("resume", tr("Contin&ue Reply"), resume, ("Ctrl+Shift+R",), cut_off),
-            Command("previous_version", tr("Previous &Version"), partial(self._switch, -1), ("Ctrl+Alt+Left",), versions),
-            Command("next_version", tr("Ne&xt Version"), partial(self._switch, 1), ("Ctrl+Alt+Right",), versions),
+            Command("previous_version", tr("Previous &Version"), partial(self._switch, -1), ("Ctrl+Alt+Left",), earlier),
+            Command("next_version", tr("Ne&xt Version"), partial(self._switch, 1), ("Ctrl+Alt+Right",), later),
             Command("copy_reply", tr("Copy Last Repl&y"), copy, ("Ctrl+Shift+C",), answered),
         )
 
+    def _with_versions(self) -> Node | None:
+        """Return the last message that has versions, or None."""
+        nodes = (node for turn in reversed(self._session.chat.turns) for node in (turn.answered, turn.asked))
+        return next((node for node in nodes if node is not None and node.place[1] > 1), None)
+
     def _switch(self, by: int) -> None:
         """Show the next or previous version of the last message that has versions."""
-        nodes = (node for turn in reversed(self._session.chat.turns) for node in (turn.answered, turn.asked))
-        self._session.switch(next(node for node in nodes if node is not None and node.place[1] > 1), by)
+        if (node := self._with_versions()) is not None:
+            self._session.switch(node, by)

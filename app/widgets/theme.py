@@ -133,6 +133,9 @@ class Theme(QObject):
         )
         self.colors = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
         self._app.setPalette(_palette(self.colors))
+        menus = _palette(self.colors)
+        menus.setColor(QPalette.ColorRole.Window, QColor(self.colors.disabled).lighter(140))  # Fusion darkens it for check boxes
+        self._app.setPalette(menus, "QMenu")  # type: ignore[arg-type]  # PySide refuses bytes
         sheet = style_sheet(self.colors, self.small().pixelSize(), self.scaled)
         if sheet != self._app.styleSheet():  # Qt styles every widget again even if nothing has changed
             self._app.setStyleSheet(sheet)

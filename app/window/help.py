@@ -8,12 +8,13 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QColor, QDesktopServices, QKeySequence, QShortcut, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QColor, QKeySequence, QShortcut, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QListWidgetItem, QTextBrowser, QTextEdit, QWidget
 
 from app.rendering.markdown import is_safe_link
 from app.session.commands import Commands, plain_title
 from app.text.language import tr
+from app.widgets.browser import open_in_browser
 from app.widgets.controls import SearchField, small_label
 from app.widgets.layout import PageList, line, row
 from app.widgets.theme import Theme
@@ -186,7 +187,7 @@ class HelpDialog(QDialog):
     def _follow(self, address: QUrl) -> None:
         page = address.path().removesuffix(".md")
         if is_safe_link(address.toString()):
-            QDesktopServices.openUrl(address)
+            open_in_browser(address, self.text)
         elif not address.scheme() and (not page or page in LISTED):
             self.show_page(page or self.page, address.fragment())
 

@@ -103,8 +103,10 @@ def test_regenerate_adds_a_version_with_a_new_seed(begin: Begin) -> None:
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
     assert app.engine.requests[1].seed is None
     assert app.session.chat.turns[0].answered.place == (2, 2)
+    assert not app.can("next_version"), "the last one is shown"
     app.run("previous_version")
     assert app.texts == [("One", "First.")]
+    assert app.can("next_version") and not app.can("previous_version")
 
 
 def test_regenerate_gives_another_wording_unless_the_user_has_set_a_temperature(begin: Begin) -> None:

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from math import log
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCursor
@@ -15,7 +16,7 @@ from app.storage.records import chat_to_json
 from app.storage.reply import MOST_PROBABILITIES
 from app.views.transcript.call_card import shown
 from app.views.transcript.stats_line import StatsDetails
-from app.views.transcript.token_probabilities import TokenProbabilities, texts_of
+from app.views.transcript.token_probabilities import TokenProbabilities, position_text, texts_of
 from mlx_engine.contract.events import Commit
 from mlx_engine.contract.token_logprobs import PositionLogprobs, TokenLogprob
 from tests.app.conftest import Begin
@@ -71,6 +72,22 @@ def test_the_details_show_the_token_under_the_pointer_and_at_the_cursor(begin: B
     assert shown_tokens.about.text() == "“⏎<b>” 0.0% · Others: “.” 90.0%"
     app.reply.probabilities.clear()
     assert StatsDetails(app.theme, app.reply, app.reply.stats).findChild(TokenProbabilities) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" ", "space"),
+        (" " * 4, "space ×4"),
+        ("\n\n", "line break ×2"),
+        ("\n\t", "line break, tab"),
+        ("\xa0", "U+00A0"),
+        ("", "no text"),
+    ],
+)
+def test_tokens_of_spaces_have_names(text: str, expected: str) -> None:
+    position = PositionLogprobs(token(1, text, 0.75), (token(2, " the", 0.2), token(3, text * 2, 0.05)))
+    assert position_text(position).startswith(f"{expected} 75.0% · Others: “ the” 20.0%, {expected.split()[0]}")
 
 
 def test_the_first_tokens_of_a_long_reply_are_kept(begin: Begin) -> None:

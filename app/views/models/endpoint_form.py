@@ -1,5 +1,6 @@
 """The form that adds or edits an endpoint."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain, count
 
@@ -69,11 +70,12 @@ class EndpointForm(QDialog):
         self.timeout.setValue(round(endpoint.timeout_s))
         prepare_number_field(self.timeout)
         self.understood = small_label(theme, look="secondary", wrap=True)
+        self.listed = small_label(theme, look="secondary", wrap=True)
         form = self._form = Form(theme)
         form.add_row(tr("Address"), self.url, below=(self.understood,))
         form.add_row(tr("Name"), self.name)
         form.add_row(tr("Key"), self.key, help=secret_kept(endpoint.key))
-        form.add_row(tr("Model"), self.model, help=tr("To list the server's models, test the connection."))
+        form.add_row(tr("Model"), self.model, below=(self.listed,))
         self.advanced = button(tr("Show Advanced"), look="disclosure")
         self.advanced.setCheckable(True)
         form.add_row("", self.advanced)
@@ -101,6 +103,8 @@ class EndpointForm(QDialog):
         for field in (self.url, self.key, model, self.plain_url, self.ca_file):
             field.textEdited.connect(self._forget_test)
         self.url.textChanged.connect(self._show_understood)
+        self.url.textEdited.connect(self._forget_models)
+        self._forget_models()
         self._show_understood()
         self.advanced.toggled.connect(self._show_advanced)
         self._show_advanced(False)
@@ -214,11 +218,20 @@ class EndpointForm(QDialog):
         unencrypted = tr("No") if open_host(tested.endpoint) else tr("Not needed on this computer")
         facts[tr("Encrypted")] = tr("Yes") if tested.endpoint.is_encrypted else unencrypted
         listed = [model for model in found.models if model.isprintable() and len(model) <= MAX_CHARACTERS]
+        self._list_models(listed, tr("The list has the server's models.") if listed else tr("The server lists no models."))
+        self._say(tr("The connection works."), "secondary", facts)
+
+    @Slot()
+    def _forget_models(self) -> None:
+        self._list_models([], tr("To list the server's models, test the connection."))
+
+    def _list_models(self, models: Sequence[str], about: str) -> None:
         text = self.model.currentText()
         self.model.clear()
-        self.model.addItems(listed)
+        self.model.addItems(models)
         self.model.setEditText(text)
-        self._say(tr("The connection works."), "secondary", facts)
+        self.listed.setText(about)
+        self.model.setAccessibleDescription(about)
 
     @Slot()
     def _forget_test(self) -> None:

@@ -169,7 +169,7 @@ def server_title(config: ServerConfig) -> str:
 
 
 def description_of(tool: Tool) -> str:
-    """Return what a tool does, translated for a built-in one, whose own description is for models."""
+    """Return what a tool does. A built-in one's own description is for models."""
     built_in = {
         "calculator": tr("Calculates an arithmetic expression."),
         "list_folder": tr("Lists a folder."),

@@ -66,12 +66,12 @@ class FindBar(QFrame):
         self.field.textChanged.connect(self._search)
         self.count = small_label(theme, look="secondary")
         self.count.setAccessibleName(tr("Matches"))
-        buttons = (
+        self.arrows = (
             button("↑", tr("Previous match"), clicked=self.find_previous),
             button("↓", tr("Next match"), clicked=self.find_next),
-            button(tr("Done"), tr("Close search"), clicked=self.close_search),
         )
-        row((self.field, 1), self.count, *buttons, spacing=4, margins=(12, 6, 6, 6), parent=self)
+        done = button(tr("Done"), tr("Close search"), clicked=self.close_search)
+        row((self.field, 1), self.count, *self.arrows, done, spacing=4, margins=(12, 6, 6, 6), parent=self)
         self.hide()
 
     @Slot()
@@ -250,6 +250,7 @@ class FindBar(QFrame):
 
     def _clear_hits(self) -> None:
         self.hits, self.current, self._next, self._grown = [], -1, 0, set()
+        self._enable_arrows()
         self._mark_hits()
 
     def _mark_hits(self) -> None:
@@ -258,7 +259,12 @@ class FindBar(QFrame):
         self._column.current_hit = marked[self.current] if self.current >= 0 else None
         self._column.update_marks()
 
+    def _enable_arrows(self) -> None:
+        for arrow in self.arrows:
+            arrow.setEnabled(bool(self.hits))
+
     def _show_count(self) -> None:
+        self._enable_arrows()
         if not self.hits:
             self.count.setText("" if self.searching else tr("No matches"))
             return

@@ -108,5 +108,9 @@ class DocumentPageDialog(QDialog):
             self.text.setTextCursor(cursor_at(self.text.document(), places[0][0]))
 
     def showEvent(self, event: QShowEvent) -> None:
+        """Scroll so that the first passage begins in the upper third."""
         super().showEvent(event)
-        self.text.centerCursor()  # before, the size of the text isn't known
+        text, bar = self.text, self.text.verticalScrollBar()
+        text.centerCursor()  # before, the size of the text isn't known
+        too_low = text.cursorRect().top() - text.viewport().height() // 4
+        bar.setValue(bar.value() + max(too_low, 0) // text.fontMetrics().lineSpacing())

@@ -1,7 +1,7 @@
 """A text selection across messages, copied as Markdown, and menus for links."""
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
+from PySide6.QtGui import QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
 from app.rendering.clipboard import copy_markdown
@@ -13,6 +13,7 @@ from app.text.language import tr
 from app.views.transcript.message_column import END_OFFSET, TextPosition
 from app.views.transcript.message_views import ANSWER
 from app.views.transcript.scrolling_column import ScrollingColumn
+from app.widgets.browser import open_in_browser
 from app.widgets.controls import as_tooltip
 
 MAX_SHOWN = 70  # characters of an address in the menu; the tooltip shows the full address
@@ -204,7 +205,7 @@ def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
     title.setEnabled(False)
     title.setToolTip(as_tooltip(address))
     menu.addSeparator()
-    menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
+    menu.addAction(tr("Open in Browser")).triggered.connect(lambda: open_in_browser(QUrl(address), owner))
     menu.addAction(tr("Copy Link")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
     menu.popup(at)
     return menu

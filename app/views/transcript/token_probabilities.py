@@ -3,6 +3,7 @@
 import codecs
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from math import exp
 
 from PySide6.QtCore import QPointF, Qt, Slot
@@ -101,7 +102,15 @@ def position_text(position: PositionLogprobs) -> str:
 
 
 def _token_text(one: TokenLogprob) -> str:
-    """Return a token in quotation marks, with its probability."""
-    text = one.text.decode("utf-8", "backslashreplace").replace("\n", "⏎")
-    share = tr("{count}%", count=number(100 * exp(one.logprob), 1))
-    return tr("“{token}” {share}", token=shown(text), share=share)
+    """Return a token, or the names of its spaces, with its probability."""
+    text, share = one.text.decode("utf-8", "backslashreplace"), tr("{count}%", count=number(100 * exp(one.logprob), 1))
+    if not text.strip():
+        return f"{_space_names(text)} {share}"
+    return tr("“{token}” {share}", token=shown(text.replace("\n", "⏎")), share=share)
+
+
+def _space_names(text: str) -> str:
+    """Return what a token without visible characters consists of, such as "space ×4"."""
+    names = {" ": tr("space"), "\n": tr("line break"), "\t": tr("tab")}
+    groups = [(names.get(char, f"U+{ord(char):04X}"), len(list(same))) for char, same in groupby(text)]
+    return ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in groups) or tr("no text")

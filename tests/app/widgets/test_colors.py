@@ -4,8 +4,9 @@ import re
 from dataclasses import fields
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu, QStyleFactory
 
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 from app.widgets.style_sheet import style_sheet
@@ -68,6 +69,20 @@ def test_text_of_the_palette_is_legible(qapp: QApplication, dark: bool) -> None:
     for role in (roles.Text, roles.WindowText, roles.ButtonText, roles.PlaceholderText, roles.ToolTipText, roles.Link):
         for ground in (roles.Window, roles.Base, roles.AlternateBase, roles.Button, roles.ToolTipBase):
             assert contrast(qapp.palette().color(role).name(), qapp.palette().color(ground).name()) >= 4.5, (role, ground)
+    theme.set_appearance("system")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_unchecked_boxes_in_menus_are_visible(qapp: QApplication, dark: bool) -> None:
+    """Their lines were darker than a dark menu."""
+    theme, menu = Theme(qapp, "dark" if dark else "light"), QMenu()
+    menu.setStyle(QStyleFactory.create("Fusion"))
+    menu.addAction("Files").setCheckable(True)
+    menu.popup(QPoint())
+    image, row = menu.grab().toImage(), menu.actionGeometry(menu.actions()[0])
+    line = [image.pixelColor(x, row.center().y()).name() for x in range(row.left() + 3, row.left() + row.height())]
+    assert max(contrast(color, theme.colors.raised) for color in line) >= 2.5
+    menu.close()
     theme.set_appearance("system")
 
 

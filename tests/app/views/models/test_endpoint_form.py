@@ -59,9 +59,12 @@ def test_an_address_without_a_scheme_is_completed_and_shown(begin: Start) -> Non
         assert form.understood.text() == "Your messages are sent to this server."
         form.url.setText(server.url.removeprefix("http://") + "/v1/chat/completions ")
         assert form.understood.text() == f"Your messages are sent to {server.url}/v1."
+        assert form.listed.text() == "To list the server's models, test the connection."
         form.test.click()
         app.until(form.test.isEnabled)
         assert form.verdict.text() == "The connection works."
+        assert form.listed.text() == "The list has the server's models." and form.model.count()
+        assert form.model.accessibleDescription() == form.listed.text()
         page = form.findChild(ScrollingPage)
         assert page is not None
         app.until(lambda: page.verticalScrollBar().maximum() == 0)  # the dialog has grown
@@ -110,6 +113,20 @@ def test_what_a_test_found_stays_after_saving(begin: Start) -> None:
     app.services.picker.endpoints.put(SavedEndpoint("Other", Endpoint("http://127.0.0.1:9")))
     look_at(app, "connection:Other")
     assert "Speculative decoding" not in facts.shown, "it wasn't tested"
+
+
+def test_the_models_of_another_address_are_not_listed(begin: Start) -> None:
+    """After a test, the form still said to test the connection, and its list stayed when the address changed."""
+    app = begin(loaded=False)
+    with replaying({("GET", "/v1/models"): recorded("mlx_lm/v1_models")}) as server:
+        form = form_for(app)
+        form.url.setText(server.url)
+        form.test.click()
+        app.until(form.test.isEnabled)
+        form.model.lineEdit().textEdited.emit("mine")
+        assert form.verdict.text() == "" and form.model.count(), "they are the server's, even if another one is entered"
+        form.url.textEdited.emit("localhost:1")
+    assert not form.model.count() and form.listed.text() == "To list the server's models, test the connection."
 
 
 def test_an_address_that_is_no_address_is_not_completed(begin: Start) -> None:

@@ -50,6 +50,10 @@ def test_find_follows_changes_of_the_chat_at_once(transcript: Transcript, qtbot:
     assert [hit.position.item for hit in bar.hits] == [1]
     transcript.show_turns([first, *chat_of("needle")])
     qtbot.waitUntil(lambda: not bar.searching and len(bar.hits) == 2, timeout=PATIENCE_MS)
+    assert all(arrow.isEnabled() for arrow in bar.arrows)
+    bar.field.setText("nowhere")
+    qtbot.waitUntil(lambda: not bar.searching and bar.count.text() == "No matches", timeout=PATIENCE_MS)
+    assert not any(arrow.isEnabled() for arrow in bar.arrows)
 
 
 def test_the_find_bar_covers_no_message(transcript: Transcript, qtbot: QtBot) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.rendering.blocks import plain_text
@@ -221,7 +221,7 @@ def test_two_clicks_select_a_word_and_three_select_a_paragraph(show, qtbot: QtBo
 
 def test_a_click_on_a_link_shows_its_address_before_opening_it(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.views.transcript.selection.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.widgets.browser.QDesktopServices.openUrl", lambda url: opened.append(url.toString()) or True)
     transcript = show("See [here](https://example.org/a?b=c&d=e).")
     qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, TextPosition(1, 1, 0, 6)))
     (menu,) = transcript.findChildren(QMenu)
@@ -232,9 +232,20 @@ def test_a_click_on_a_link_shows_its_address_before_opening_it(show, qtbot: QtBo
     menu.close()
 
 
+def test_a_link_that_opens_in_no_browser_says_what_to_do(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("app.widgets.browser.QDesktopServices.openUrl", lambda url: False)
+    transcript = show("See [here](https://example.org).")
+    qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, TextPosition(1, 1, 0, 6)))
+    (menu,) = transcript.findChildren(QMenu)
+    next(action for action in menu.actions() if action.text() == "Open in Browser").trigger()
+    menu.close()
+    assert QToolTip.text() == "Can't open a browser. Set a default browser in the system's settings, or copy the link."
+    QToolTip.hideText()
+
+
 def test_links_can_be_reached_and_opened_by_keyboard(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.views.transcript.selection.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.widgets.browser.QDesktopServices.openUrl", lambda url: opened.append(url.toString()) or True)
     first = "See [he**re**](https://one.org/a) and [no](javascript:alert(1)) and [file](file:///etc/passwd)."
     transcript = show(first, *[LONG] * 12, "| a |\n|---|\n| [two](http://two.org) |\n\nEnd 😀 [three](https://three.org).")
     addresses = []
