@@ -2155,23 +2155,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Checked per round</source>
-            <translation>Geprüft pro Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Drafted</source>
-            <translation>Entworfen</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
             <source>Calculator</source>
             <translation>Rechner</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
-            <translation>Aus früherem Text kopiert: {accepted} von {tested} angenommen</translation>
+            <source>Checked per round</source>
+            <translation>Geprüft pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2185,8 +2175,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>Drafter: {name}</translation>
+            <source>Drafted</source>
+            <translation>Entworfen</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />

@@ -2155,23 +2155,13 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Checked per round</source>
-            <translation>每轮检查</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
-            <source>Drafted</source>
-            <translation>已起草</translation>
-        </message>
-        <message>
-            <location filename="../../app/storage/wording.py" />
             <source>Calculator</source>
             <translation>计算器</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Copied from earlier text: {accepted} of {tested} accepted</source>
-            <translation>拷贝自前文：{tested} 个中接受 {accepted} 个</translation>
+            <source>Checked per round</source>
+            <translation>每轮检查</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
@@ -2185,8 +2175,8 @@
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
-            <source>Drafter: {name}</source>
-            <translation>草稿模型：{name}</translation>
+            <source>Drafted</source>
+            <translation>已起草</translation>
         </message>
         <message>
             <location filename="../../app/storage/wording.py" />
