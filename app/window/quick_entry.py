@@ -110,7 +110,7 @@ class QuickEntry(QObject):
 
     @Slot()
     def close(self) -> None:
-        """Close the window for good, because the app quits."""
+        """Close the window, because the app quits."""
         self._closed = True
         self.access.set_shortcut("")
         if self.view is not None:

@@ -34,7 +34,7 @@ ELSEWHERE = [
     "delete",
 ]
 STEPS = st.tuples(st.sampled_from(WINDOW + ELSEWHERE), st.integers(0, 9))
-CALLED_BACK = ("write", "cancel", "new", "delete")  # the message waits no more after these steps
+CALLED_BACK = ("write", "cancel", "new", "delete")  # the message no longer waits after these steps
 
 
 class GatedEngine(ScriptedEngine):
@@ -147,7 +147,7 @@ class Texts:
             return
         unsent = set().union(*drafts.values())
         told = any("wasn't sent" in one.text or "no longer waiting" in one.text for one in app.noticed)
-        assert told or not unsent & set(waited), "the message waits no more, and nobody says so"
+        assert told or not unsent & set(waited), "the message no longer waits, and no notice says so"
 
     def on_disk(self, expected: set[str]) -> None:
         found = {(draft.chat, word) for draft in stored(self.app) for word in draft.text.split()}
