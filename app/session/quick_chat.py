@@ -98,7 +98,7 @@ class QuickChat(QObject):
         return self._draft.text
 
     def begin(self) -> None:
-        """Show the chat if the user waits for it, has written there, or hasn't seen its reply, else a new one."""
+        """Show the chat, or a new one if nothing of it waits for the user."""
         if not (self.running or self.text.strip() or self.chat.id in self._new_replies):
             self.restart()
         self.shown = True
@@ -141,7 +141,7 @@ class QuickChat(QObject):
             self.cancel()
 
     def add(self, text: str) -> None:
-        """Add text of another app, unless it is the last paragraph, with an empty line below it for a question."""
+        """Add text of another app and an empty line, unless it is the last paragraph."""
         before, text = self.text.rstrip(), text.strip()
         if text and not f"\n\n{before}".endswith(f"\n\n{text}"):
             self.write(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
@@ -291,7 +291,7 @@ class QuickChat(QObject):
 
     @Slot()
     def _leave_opened(self) -> None:
-        """Leave the chat to the main window, which has its draft now, and sends it if it waits."""
+        """Leave the chat, its draft, and a waiting message to the main window."""
         if self._session.chat is self.chat:
             waits = bool(self.note)
             self._begin_new()

@@ -66,7 +66,7 @@ class QuickEntry(QObject):
 
     @Slot()
     def open(self, text: str = "") -> None:
-        """Open the window, unless the app quits, and add text of another app to the message."""
+        """Open the window with text of another app, unless the app quits."""
         if self._closed:
             return
         if self.view is None:

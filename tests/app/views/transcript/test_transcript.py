@@ -13,8 +13,6 @@ from app.rendering.blocks import plain_text
 from app.storage.chat_tree import Chat, Turn
 from app.views.transcript.message_column import TextPosition
 from app.views.transcript.message_views import ReplyView
-from app.views.transcript.reply_charts import PromptBar, RoundsChart, merge_rounds
-from app.views.transcript.stats_line import StatsDetails
 from app.views.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.contract.events import Commit
@@ -441,37 +439,6 @@ def test_formulas_are_drawn_at_the_screens_pixel_ratio(show, theme: Theme, qtbot
     (key,) = typesetter._formulas
     small, sharp = (typesetter.picture(key, "#000000", 1.0, ratio) for ratio in (1.0, 2.0))
     assert abs(sharp.width() - 2 * small.width()) <= 2 and sharp.devicePixelRatio() == 2.0
-
-
-# Figures
-
-
-def test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds(start: Start) -> None:
-    app = start()
-    app.ask("Hi")
-    assert app.reply.buttons.details.isVisible()
-    app.reply.buttons.details.click()
-    (details,) = app.window.findChildren(StatsDetails)
-    assert details.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
-    assert details.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
-    facts = details.facts.shown
-    assert "Prompt" not in facts, "the bar says it"
-    assert (facts["Mode"], facts["Speed"], facts["Length"]) == (
-        "DFlash · 6.0 tokens/round · 33% accepted",
-        "512 tok/s",
-        "13 tokens",
-    )
-    assert (facts["Drafted"], facts["Accepted"], facts["Seed"]) == ("30 tokens", "10 (33%)", "7")
-    app.until(lambda: details.isVisible() and details.height() >= details.heightForWidth(details.width()))
-    panel = details.contentsRect().width() - 32
-    assert [details.findChild(chart).width() for chart in (RoundsChart, PromptBar)] == [panel, panel]
-    reply = app.reply
-    assert details.mapTo(reply, QPoint()).y() >= reply.blocks.geometry().bottom()  # it never covers the reply
-    assert not details.isWindow() and app.window.transcript.following
-    reply.buttons.details.click()
-    app.until(lambda: not app.window.findChildren(StatsDetails))
-    bars = merge_rounds(tuple(range(1000)), (16,) * 1000, 80)
-    assert len(bars) <= 80 and bars[0] == (6.0, 15.0)
 
 
 def test_the_mouse_selects_in_text_code_and_tables(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
