@@ -47,9 +47,9 @@ from hypothesis import HealthCheck, settings
 # No deadline: a time says more about the machine than about the code. `sample` always tries the same examples, so that a change
 # passes or fails by its own merit; `all` draws fresh ones.
 settings.register_profile(
-    "sample", max_examples=14, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    "sample", max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
 )
-settings.register_profile("all", max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("all", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))
 
 
