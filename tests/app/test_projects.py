@@ -74,6 +74,7 @@ def test_only_what_the_user_switches_outside_projects_is_on_in_new_chats(begin: 
     app.session.new_chat()
     assert app.session.chat.settings == ChatSettings()
     app.session.open_chat(first)
+    app.until(lambda: app.session.chat.id == first)
     app.session.change(dflash=False)
     assert app.session.chat.settings.tool_servers
     app.session.new_chat()
