@@ -56,7 +56,7 @@ LOCAL_ONLY = {
         "test_tool_turns.py::test_stopping_during_generation_after_a_call_makes_no_call",
         "test_window.py::test_a_reply_streams_in_and_ends_with_its_statistics",
         "views/transcript/test_call_cards.py::test_a_finished_call_is_between_the_texts_of_its_steps_and_opens",
-        "views/transcript/test_transcript.py::test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds",
+        "views/transcript/test_reply_charts.py::test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds",
         "views/transcript/test_unreadable_call_view.py::test_unreadable_call_is_a_folded_card_between_the_texts_around_it",
     ),
     "drafters are compared, chosen, and tuned on this computer": (
